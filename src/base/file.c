@@ -1,0 +1,123 @@
+/* file.c - read to the end; write beside, fsync, rename. */
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool system_error(struct err *err, const char *what, const char *path)
+{
+    return err_set(err, ERR_SYSTEM, "cannot %s %s: %s", what, path, strerror(errno));
+}
+
+bool file_read(const char *path, struct buf *out, struct err *err)
+{
+    bool is_stdin = strcmp(path, "-") == 0;
+    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    bool ok = false;
+
+    if (fd < 0)
+        return system_error(err, "open", path);
+    for (;;) {
+        char block[65536];
+        ssize_t n = read(fd, block, sizeof block);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            system_error(err, "read", path);
+            break;
+        }
+        if (n == 0) {
+            ok = true;
+            break;
+        }
+        if (!buf_add(out, block, (size_t)n)) {
+            err_set(err, ERR_LIMIT, "%s is larger than the %zu bytes allowed here", path, out->max);
+            break;
+        }
+    }
+    if (!is_stdin)
+        close(fd);
+    return ok;
+}
+
+static bool write_all(int fd, const char *p, size_t n)
+{
+    while (n > 0) {
+        ssize_t done = write(fd, p, n);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return false;
+        p += done;
+        n -= (size_t)done;
+    }
+    return true;
+}
+
+/* Open a file beside `path` for what will replace it; -1 on failure. */
+static int open_beside(const char *path, char *temp, size_t size, struct err *err)
+{
+    if (snprintf(temp, size, "%s.%ld.tmp", path, (long)getpid()) >= (int)size) {
+        err_set(err, ERR_SYSTEM, "path too long: %.100s...", path);
+        return -1;
+    }
+    int fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (fd < 0)
+        system_error(err, "write", path);
+    return fd;
+}
+
+bool file_can_write(const char *path, struct err *err)
+{
+    char temp[PATH_MAX];
+    struct stat st;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        return err_set(err, ERR_SYSTEM, "cannot write %s: it is a folder", path);
+    int fd = open_beside(path, temp, sizeof temp, err);
+    if (fd < 0)
+        return false;
+    close(fd);
+    unlink(temp);
+    return true;
+}
+
+bool file_write_atomic(const char *path, const void *p, size_t n, struct err *err)
+{
+    char temp[PATH_MAX];
+    int fd = open_beside(path, temp, sizeof temp, err);
+    if (fd < 0)
+        return false;
+    bool ok = write_all(fd, p, n) && fsync(fd) == 0;
+    int saved = errno;
+    if (close(fd) != 0 && ok) {
+        ok = false;
+        saved = errno;
+    }
+    if (ok && rename(temp, path) == 0)
+        return true;
+    if (ok)
+        saved = errno;
+    unlink(temp);
+    errno = saved;
+    return system_error(err, "write", path);
+}
+
+bool file_make_parent(const char *path, struct err *err)
+{
+    char folder[4096];
+    if (snprintf(folder, sizeof folder, "%s", path) >= (int)sizeof folder)
+        return err_set(err, ERR_SYSTEM, "path too long: %.100s...", path);
+    for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+            return system_error(err, "create folder", folder);
+        *slash = '/';
+    }
+    return true;
+}

@@ -1,0 +1,24 @@
+/* file.h - whole files in and out. */
+#ifndef TOKGRID_BASE_FILE_H
+#define TOKGRID_BASE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+/* Read all of `path` ("-" is standard input) into out, whose maximum bounds it. */
+bool file_read(const char *path, struct buf *out, struct err *err) ATTR_CHECK;
+
+/* Replace `path` by these bytes so that a reader sees either the old file or the new one, also
+ * after a crash: written beside it, flushed to disk, renamed over it. */
+bool file_write_atomic(const char *path, const void *p, size_t n, struct err *err) ATTR_CHECK;
+
+/* Learn early whether file_write_atomic could write there; what is there stays as it is. */
+bool file_can_write(const char *path, struct err *err) ATTR_CHECK;
+
+/* mkdir -p for the folder part of `path`. */
+bool file_make_parent(const char *path, struct err *err) ATTR_CHECK;
+
+#endif

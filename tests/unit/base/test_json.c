@@ -1,0 +1,108 @@
+/* test_json.c - strict parsing, loose look-ups, writing. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/json.h"
+
+static void test_parse(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *complaint; /* NULL: fine */
+    } rows[] = {
+        {"{\"a\": 1}", NULL},          {"[]", NULL},       {"{\"a\": 1,\n \"a\": 2}", "line 2"},
+        {"{\"a\": }", "line 1"},       {"{} x", "line 1"}, {"", "line 1"},
+        {"{\"a\": \"\xff\"}", "0xff"},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct err err = {0};
+        json_t *root = json_parse(rows[i].text, strlen(rows[i].text), "sample.json", &err);
+        assert_int_equal(root != NULL, rows[i].complaint == NULL);
+        if (rows[i].complaint) {
+            assert_int_equal(err.code, ERR_FORMAT);
+            assert_non_null(strstr(err.text, "sample.json is not valid JSON"));
+            if (!strstr(err.text, rows[i].complaint))
+                fail_msg("%s", err.text);
+        }
+        json_decref(root);
+    }
+    assert_null(json_parse("{", 1, "x", NULL));
+}
+
+static const char document[] = "{\"data\":[{\"id\":\"m\",\"max\":8192},{\"id\":null}],"
+                               "\"f\":1.5,\"whole\":4.0,\"big\":9223372036854775807,"
+                               "\"huge\":1e300,\"text\":\"7\",\"deep\":{\"a\":{\"b\":true}}}";
+
+static void test_look_ups(void **state)
+{
+    struct err err;
+    double d = -1;
+    int64_t n = -1;
+    (void)state;
+    json_t *root = json_parse(document, sizeof document - 1, "document", &err);
+    assert_non_null(root);
+    assert_ptr_equal(json_at(root, ""), root);
+    assert_string_equal(json_string_at(root, "data.0.id"), "m");
+    assert_true(json_is_true(json_at(root, "deep.a.b")));
+    static const char *const absent[] = {"data.1.id", "data.2.id", "data.-1.id", "data.x",
+                                         "data.id",   "f.x",       "nope.a",     "deep.a.b.c"};
+    for (size_t i = 0; i < ARRAY_LEN(absent); i++)
+        assert_null(json_string_at(root, absent[i]));
+    assert_true(json_number_at(root, "f", &d) && d == 1.5);
+    assert_true(json_number_at(root, "data.0.max", &d) && d == 8192);
+    assert_false(json_number_at(root, "text", &d));
+    assert_true(json_int_at(root, "data.0.max", &n) && n == 8192);
+    assert_true(json_int_at(root, "whole", &n) && n == 4);
+    assert_true(json_int_at(root, "big", &n) && n == INT64_MAX);
+    assert_false(json_int_at(root, "f", &n));
+    assert_false(json_int_at(root, "huge", &n));
+    assert_false(json_int_at(root, "text", &n));
+    assert_false(json_int_at(NULL, "text", &n));
+    json_decref(root);
+}
+
+/* Keys longer than any that we ask for are absent, not cut. */
+static void test_long_key(void **state)
+{
+    char path[400];
+    struct err err;
+    (void)state;
+    memset(path, 'k', sizeof path - 1);
+    path[sizeof path - 1] = '\0';
+    json_t *root = json_parse("{}", 2, "x", &err);
+    json_object_set_new(root, path, json_true());
+    assert_null(json_at(root, path));
+    json_decref(root);
+}
+
+static void test_write(void **state)
+{
+    struct buf out;
+    (void)state;
+    buf_init(&out, 200);
+    json_t *root = json_pack("{s:f, s:i, s:n}", "rate", 1234.1, "n", 3, "gone");
+    assert_true(json_write(root, &out));
+    assert_string_equal(out.p, "{\n  \"rate\": 1234.1,\n  \"n\": 3,\n  \"gone\": null\n}\n");
+    buf_release(&out);
+    buf_init(&out, 10);
+    assert_false(json_write(root, &out));
+    buf_release(&out);
+    json_decref(root);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_parse),
+        cmocka_unit_test(test_look_ups),
+        cmocka_unit_test(test_long_key),
+        cmocka_unit_test(test_write),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
