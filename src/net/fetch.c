@@ -1,0 +1,110 @@
+/* fetch.c - a multi handle with one transfer, so that waiting can look at the stop flag. */
+#include "net/fetch.h"
+
+#include <curl/curl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/num.h"
+#include "base/text.h"
+#include "net/curl_setup.h"
+
+struct fetcher {
+    const struct endpoint *endpoint;
+    const atomic_int *stop;
+    CURLM *multi;
+    CURL *easy;
+    struct curl_lists lists;
+};
+
+struct fetcher *fetcher_new(const struct endpoint *e, const atomic_int *stop)
+{
+    struct fetcher *f = mem_alloc(sizeof *f);
+    curl_global_once();
+    f->endpoint = e;
+    f->stop = stop;
+    f->multi = curl_multi_init();
+    f->easy = curl_easy_init();
+    return f;
+}
+
+void fetcher_free(struct fetcher *f)
+{
+    if (!f)
+        return;
+    curl_easy_cleanup(f->easy);
+    curl_multi_cleanup(f->multi);
+    curl_lists_release(&f->lists);
+    free(f);
+}
+
+static size_t on_body(char *p, size_t size, size_t count, void *ctx)
+{
+    struct fetch_reply *reply = ctx;
+    return buf_add(&reply->body, p, size * count) ? size * count : 0;
+}
+
+static void header(CURL *easy, const char *name, char *out, size_t size)
+{
+    struct curl_header *h;
+    out[0] = '\0';
+    if (curl_easy_header(easy, name, 0, CURLH_HEADER, -1, &h) == CURLHE_OK)
+        text_printable(out, size, h->value, strlen(h->value));
+}
+
+static bool stopped(const struct fetcher *f)
+{
+    return f->stop && atomic_load(f->stop);
+}
+
+/* Run the transfer; CURLE_ABORTED_BY_CALLBACK when stopped. */
+static CURLcode perform(struct fetcher *f)
+{
+    int running = 1, left;
+    CURLMsg *msg;
+    while (running) {
+        if (stopped(f))
+            return CURLE_ABORTED_BY_CALLBACK;
+        if (curl_multi_perform(f->multi, &running) != CURLM_OK)
+            return CURLE_OUT_OF_MEMORY;
+        if (running)
+            curl_multi_poll(f->multi, NULL, 0, 100, NULL);
+    }
+    while ((msg = curl_multi_info_read(f->multi, &left)))
+        if (msg->msg == CURLMSG_DONE)
+            return msg->data.result;
+    return CURLE_RECV_ERROR;
+}
+
+bool fetch(struct fetcher *f, const char *path, const char *body, int64_t timeout_ns,
+           struct fetch_reply *reply, struct err *err)
+{
+    long status = 0;
+
+    buf_reset(&reply->body);
+    curl_easy_reset(f->easy);
+    curl_set_common(f->easy, f->endpoint, path, body != NULL, &f->lists);
+    curl_easy_setopt(f->easy, CURLOPT_TIMEOUT_MS, (long)(timeout_ns / NS_PER_MS));
+    curl_easy_setopt(f->easy, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(f->easy, CURLOPT_WRITEDATA, reply);
+    if (body)
+        curl_easy_setopt(f->easy, CURLOPT_POSTFIELDS, body);
+    curl_multi_add_handle(f->multi, f->easy);
+    CURLcode code = perform(f);
+    curl_easy_getinfo(f->easy, CURLINFO_RESPONSE_CODE, &status);
+    reply->status = (int)status;
+    header(f->easy, "content-type", reply->content_type, sizeof reply->content_type);
+    header(f->easy, "server", reply->server, sizeof reply->server);
+    header(f->easy, "via", reply->via, sizeof reply->via);
+    header(f->easy, "location", reply->location, sizeof reply->location);
+    curl_multi_remove_handle(f->multi, f->easy);
+    reply->content_type[strcspn(reply->content_type, "; ")] = '\0';
+    if (code == CURLE_OK)
+        return true;
+    if (reply->body.overflow)
+        return err_set(err, ERR_LIMIT, "%s: the answer is larger than %zu bytes", path,
+                       reply->body.max);
+    curl_error(err, code, false);
+    return err_prefix(err, "%s", path);
+}

@@ -1,0 +1,35 @@
+/* fetch.h - ordinary HTTP: one request, one answer, wait for it. For probing, metrics, aborts.
+ *
+ * Built on libcurl. A fetcher belongs to one thread and keeps its connection open between calls.
+ * Redirects are not followed: the address of what is measured must be the one the user gave. */
+#ifndef TOKGRID_NET_FETCH_H
+#define TOKGRID_NET_FETCH_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "net/endpoint.h"
+
+struct fetcher;
+
+/* `stop` (may be NULL) is looked at while waiting: non-zero ends the call with ERR_INTERRUPT. */
+struct fetcher *fetcher_new(const struct endpoint *e, const atomic_int *stop);
+void fetcher_free(struct fetcher *f);
+
+struct fetch_reply {
+    int status;
+    char content_type[96]; /* lower case, without parameters */
+    char server[64], via[64], location[256];
+    struct buf body; /* its maximum bounds the answer; the caller inits and releases it */
+};
+
+/* body NULL: GET, else POST of JSON. False when there was no whole answer (connect, time-out,
+ * larger than the body's maximum); an HTTP error status is an answer. */
+bool fetch(struct fetcher *f, const char *path, const char *body, int64_t timeout_ns,
+           struct fetch_reply *reply, struct err *err) ATTR_CHECK;
+
+#endif
