@@ -1,0 +1,14 @@
+/* redact.h - takes secrets out of launch commands before they are stored or shown.
+ *
+ * What counts as a secret: the value of an option or variable whose name speaks of a key, token,
+ * password or secret (--api-key X, --hf-token=X, HF_TOKEN=X), the user part of a URL, and words
+ * with the well-known prefixes of tokens (hf_, sk-, ghp_, ...). It is replaced by ***. */
+#ifndef TOKGRID_MODEL_REDACT_H
+#define TOKGRID_MODEL_REDACT_H
+
+#include "base/buf.h"
+
+/* Append `command` without its secrets; returns how many were taken out. */
+int redact_command(const char *command, struct buf *out);
+
+#endif
