@@ -1,0 +1,413 @@
+/* cell.c - drives one decode cell.
+ *
+ *   idle -> connect C lanes -> warm the context -> start C streams -> ready -> settle
+ *        -> window [t0, t1), repeated if asked -> abort and close -> judge
+ *
+ * The steps are written one after the other; each waits by turning the loop, and every wait looks
+ * at the same conditions that end a cell early: too many failures, a looping stream, the user. */
+#include "load/cell.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/num.h"
+
+enum { OPENING_AT_ONCE = 64, LOOP_TRIES = 3 };
+
+static const int64_t tick_ns = 50 * NS_PER_MS, show_ns = 250 * NS_PER_MS;
+static const int64_t stall_least_ns = 5 * NS_PER_S;
+
+static struct cell_stream *cell_stream(struct stream *stream)
+{
+    return stream->user;
+}
+
+/* --- requests --- */
+
+static void send_next(struct cell_run *run, struct cell_stream *cs)
+{
+    struct session *s = run->s;
+    const struct buf *own = &cs->context;
+    struct buf task;
+
+    buf_init(&task, 4096);
+    prompt_add_task(&s->prompts, s->next_task++, &task);
+    buf_reset(&cs->ending);
+    request_ending(&s->shape, task.p, s->result->plan.max_output, &cs->ending);
+    buf_release(&task);
+    const struct part body[] = {{run->opening.p, run->opening.len},
+                                own->len ? (struct part){own->p, own->len}
+                                         : (struct part){run->shared, strlen(run->shared)},
+                                {cs->ending.p, cs->ending.len}};
+    if (run->guard)
+        guard_new_request(run->guard, cs->stream.index);
+    stream_send(&cs->stream, CHAT_PATH, body, ARRAY_LEN(body));
+}
+
+static bool too_many_failures(const struct cell_run *run)
+{
+    return run->failures > run->s->options->max_errors;
+}
+
+static void on_end(void *ctx, struct stream *stream)
+{
+    struct cell_run *run = ctx;
+    struct cell_stream *cs = cell_stream(stream);
+    cell_end_request(run, cs);
+    /* replaced at once; a failing server cannot make this spin, failures end the cell */
+    if (run->started && !run->closing && !too_many_failures(run))
+        send_next(run, cs);
+}
+
+static void on_text(void *ctx, struct stream *stream, enum channel channel, struct slice text)
+{
+    struct cell_run *run = ctx;
+    if (run->guard)
+        guard_text(run->guard, stream->index, channel, text);
+}
+
+static void on_open(void *ctx, struct stream *stream, const struct err *err)
+{
+    struct cell_run *run = ctx;
+    run->opened++;
+    if (err) {
+        if (run->failures++ == 0)
+            run->failure = *err;
+        run->outcomes.failed++;
+    }
+    if (run->opening_next < run->count)
+        stream_open(&run->streams[run->opening_next++].stream);
+    (void)stream;
+}
+
+static const struct stream_owner owner = {
+    .on_token = cell_on_token,
+    .on_text = on_text,
+    .on_read = cell_on_read,
+    .on_end = on_end,
+    .on_open = on_open,
+};
+
+/* --- waiting --- */
+
+static void show(struct cell_run *run)
+{
+    struct progress *p = &run->s->progress;
+    struct reading now;
+    int64_t at = clock_now(), span = at - run->last_progress_shown;
+
+    if (span < show_ns)
+        return;
+    p->streams_with_token = run->active;
+    p->running = p->waiting = NAN;
+    if (run->s->monitor && monitor_latest(run->s->monitor, &now)) {
+        p->running = now.running;
+        p->waiting = now.waiting;
+    }
+    double rate = (double)run->shown_events * session_tokens_per_event(run->s) / ns_to_s(span);
+    p->tok_s = run->last_progress_shown ? rate : 0;
+    if (p->trace_count == PROGRESS_TRACE)
+        memmove(p->trace, p->trace + 1, (PROGRESS_TRACE - 1) * sizeof *p->trace);
+    else
+        p->trace_count++;
+    p->trace[p->trace_count - 1] = p->tok_s;
+    if (run->tally.lag && run->tally.lag->total)
+        p->client_lag_ms = ns_to_ms(hist_quantile_ns(run->tally.lag, 0.99));
+    run->shown_events = 0;
+    run->last_progress_shown = at;
+    session_show(run->s);
+}
+
+/* Something ends the cell before its time. */
+static bool over(struct cell_run *run)
+{
+    if (run->guard && !run->looped)
+        run->looped = guard_found(run->guard, &run->finding);
+    return run->looped || too_many_failures(run) || session_skipping(run->s);
+}
+
+/* Turn the loop until done(run) or `until`; false when the cell is over. */
+static bool wait_for(struct cell_run *run, bool (*done)(struct cell_run *), int64_t until)
+{
+    for (;;) {
+        if (over(run))
+            return false;
+        if (done && done(run))
+            return true;
+        int64_t now = clock_now();
+        if (now >= until)
+            return true;
+        loop_turn(run->s->loop, until < now + tick_ns ? until : now + tick_ns);
+        show(run);
+    }
+}
+
+static bool all_opened(struct cell_run *run)
+{
+    return run->opened == run->count;
+}
+
+static bool all_have_tokens(struct cell_run *run)
+{
+    return run->with_token == run->count;
+}
+
+static int64_t expected_prefill(const struct cell_run *run)
+{
+    /* nothing shared between the streams is the worst that can be expected */
+    return run->row->ttft_ns * run->count;
+}
+
+/* The server works on a full house while others wait: nobody should wait a minute to learn that it
+ * has four slots. With metrics that is: requests wait, and every running one has its token. */
+static bool stalled(struct cell_run *run)
+{
+    struct session *s = run->s;
+    struct reading now;
+    int64_t stall = stall_least_ns > 10 * s->idle_ttft_ns ? stall_least_ns : 10 * s->idle_ttft_ns;
+
+    if (run->with_token == 0)
+        return false;
+    if (monitor_has_metrics(s->monitor)) {
+        if (!monitor_latest(s->monitor, &now) || !(now.waiting > 0) ||
+            now.running > run->active + 0.5)
+            return false;
+    } else if (run->active == 0) {
+        return false;
+    } else {
+        stall += 2 * run->row->ttft_ns; /* the others may still be in their prefill */
+    }
+    return clock_now() - run->moved_at >= stall;
+}
+
+static bool ready_or_stalled(struct cell_run *run)
+{
+    return all_have_tokens(run) || stalled(run);
+}
+
+/* --- the steps --- */
+
+static bool open_lanes(struct cell_run *run)
+{
+    int first = run->count < OPENING_AT_ONCE ? run->count : OPENING_AT_ONCE;
+    run->opening_next = first;
+    for (int i = 0; i < first; i++)
+        stream_open(&run->streams[i].stream);
+    return wait_for(run, all_opened, INT64_MAX);
+}
+
+static bool warm_streams(struct cell_run *run)
+{
+    struct session *s = run->s;
+    if (run->cell->context_tokens == 0)
+        return true;
+    session_phase(s, PHASE_WARMUP, 0);
+    if (s->result->plan.prompts == PROMPTS_SHARED) {
+        run->shared = run->row->escaped.p;
+        if (session_warm(s, run->row))
+            return true;
+    } else {
+        for (int i = 0; i < run->count; i++) {
+            struct row_context own = {.context_tokens = run->cell->context_tokens};
+            session_own_context(s, own.context_tokens, &run->streams[i].context);
+            own.escaped = run->streams[i].context;
+            if (!session_warm(s, &own))
+                break;
+            if (i + 1 == run->count)
+                return true;
+        }
+    }
+    if (!session_skipping(s)) {
+        run->failures = s->options->max_errors + 1;
+        run->failure = s->single.record.error;
+        err_prefix(&run->failure, "warming the context");
+    }
+    return false;
+}
+
+static bool get_ready(struct cell_run *run)
+{
+    struct session *s = run->s;
+    int64_t now = clock_now();
+
+    session_phase(s, PHASE_RAMP, 0);
+    run->started = true;
+    run->first_send_at = run->moved_at = now;
+    for (int i = 0; i < run->count; i++)
+        send_next(run, &run->streams[i]);
+    int64_t limit = now + s->options->ready_timeout_ns + expected_prefill(run);
+    if (!wait_for(run, ready_or_stalled, limit))
+        return false;
+    if (!all_have_tokens(run)) {
+        run->opened_early = stalled(run);
+        run->ready_late = !run->opened_early;
+    }
+    run->cell->ready_s = ns_to_s(clock_now() - now);
+    session_phase(s, PHASE_SETTLE, s->result->plan.settle_ns);
+    return wait_for(run, NULL, clock_now() + s->result->plan.settle_ns);
+}
+
+static bool measure(struct cell_run *run)
+{
+    const struct plan *plan = &run->s->result->plan;
+    for (int i = 0; i < plan->repeats; i++) {
+        session_phase(run->s, PHASE_WINDOW, plan->duration_ns);
+        monitor_poke(run->s->monitor);
+        cell_open_window(run, clock_now(), plan->duration_ns);
+        bool whole = wait_for(run, NULL, run->t1);
+        monitor_poke(run->s->monitor);
+        if (!whole)
+            run->t1 = clock_now(); /* an interrupted window counts as nothing, but closes */
+        cell_close_window(run);
+        if (!whole)
+            return false;
+    }
+    return true;
+}
+
+/* Abort by id where closing is not enough, then close. Nothing after this is counted. */
+static void cancel_all(struct cell_run *run)
+{
+    struct session *s = run->s;
+    struct fetch_reply reply = {0};
+    struct err err;
+
+    run->closing = true;
+    buf_init(&reply.body, 65536);
+    for (int i = 0; i < run->count; i++) {
+        struct stream *stream = &run->streams[i].stream;
+        if (s->dialect->abort_path && stream_active(stream) && stream->request_id[0]) {
+            struct buf body;
+            buf_init(&body, 1024);
+            buf_adds(&body, "{\"rid\":");
+            buf_add_json_string(&body, stream->request_id, strlen(stream->request_id));
+            buf_addc(&body, '}');
+            if (!fetch(s->fetcher, s->dialect->abort_path, body.p, 5 * NS_PER_S, &reply, &err))
+                session_event(s, "warning", "aborting a request failed: %s", err.text);
+            buf_release(&body);
+        }
+    }
+    for (int i = 0; i < run->count; i++) {
+        struct cell_stream *cs = &run->streams[i];
+        if (!stream_active(&cs->stream))
+            continue;
+        stream_cancel(&cs->stream);
+        cell_end_request(run, cs);
+    }
+    s->last_activity_at = clock_now();
+    buf_release(&reply.body);
+}
+
+static void start_run(struct cell_run *run, struct session *s, struct cell *cell)
+{
+    *run = (struct cell_run){.s = s, .cell = cell, .count = cell->concurrency, .shared = ""};
+    run->row = session_context(s, cell->context_tokens);
+    run->streams = mem_array((size_t)run->count, sizeof *run->streams);
+    tally_init(&run->tally, s->result->plan.duration_ns);
+    buf_init(&run->opening, 65536);
+    request_opening(s->model, &run->opening);
+    for (int i = 0; i < run->count; i++) {
+        struct cell_stream *cs = &run->streams[i];
+        cs->run = run;
+        buf_init(&cs->context, PROMPT_MAX_BYTES * 2);
+        buf_init(&cs->ending, 65536);
+        stream_init(&cs->stream, s->transport, s->loop, &owner, run, i);
+        cs->stream.user = cs;
+        cs->stream.timeout_ns = s->options->request_timeout_ns;
+    }
+    if (!s->options->no_loop_guard)
+        run->guard = guard_start(run->count, s->loop);
+}
+
+static void end_run(struct cell_run *run)
+{
+    guard_stop(run->guard);
+    for (int i = 0; i < run->count; i++) {
+        stream_release(&run->streams[i].stream);
+        buf_release(&run->streams[i].context);
+        buf_release(&run->streams[i].ending);
+    }
+    free(run->streams);
+    buf_release(&run->opening);
+    tally_release(&run->tally);
+}
+
+/* The counters' readings reach past the window a moment later. */
+static struct window_view view_window(struct cell_run *run)
+{
+    struct session *s = run->s;
+    int64_t give_up_at = clock_now() + NS_PER_S;
+    int64_t span = (run->t1 - run->t0) * (run->repeat > 0 ? run->repeat : 1);
+    while (s->monitor && !monitor_settled(s->monitor, run->t1) && clock_now() < give_up_at)
+        loop_turn(s->loop, clock_now() + tick_ns);
+    return s->monitor && run->t1 ? monitor_window(s->monitor, run->t1 - span, run->t1)
+                                 : monitor_window_none();
+}
+
+static void try_once(struct session *s, struct cell *cell)
+{
+    struct cell_run run;
+
+    start_run(&run, s, cell);
+    bool measured = open_lanes(&run) && warm_streams(&run) && get_ready(&run) && measure(&run);
+    (void)measured; /* cell_judge knows by the conditions themselves */
+    struct window_view view = view_window(&run);
+    cancel_all(&run);
+    cell_judge(&run, &view);
+    end_run(&run);
+}
+
+static void drain(struct session *s, struct cell *cell)
+{
+    int64_t from = s->last_activity_at;
+    session_phase(s, PHASE_DRAIN, 0);
+    if (!monitor_has_metrics(s->monitor) || session_stopping(s))
+        return;
+    if (session_wait_idle(s, s->options->idle_timeout_ns))
+        cell->drain_s = ns_to_s(clock_now() - from);
+}
+
+static void restart_figures(struct cell *cell)
+{
+    struct cell fresh;
+    cell_init(&fresh, cell->context_tokens, cell->concurrency);
+    fresh.marks = cell->marks & (MARK_FOREIGN_LOAD | MARK_OVER_CAPACITY);
+    memcpy(fresh.started_at, cell->started_at, sizeof fresh.started_at);
+    cell_release(cell);
+    *cell = fresh;
+}
+
+void session_run_cell(struct session *s, struct cell *cell)
+{
+    s->progress.context_tokens = cell->context_tokens;
+    s->progress.concurrency = cell->concurrency;
+    clock_utc_text(cell->started_at);
+    if (!session_wait_idle(s, s->options->idle_timeout_ns)) {
+        bool stopped = session_stopping(s), skipped = session_skipping(s);
+        if (skipped || !s->options->allow_busy) {
+            cell->status = skipped && !stopped ? STATUS_SKIPPED : STATUS_ERROR;
+            mem_set_string(&cell->reason, stopped   ? "interrupted"
+                                          : skipped ? "skipped by the user"
+                                                    : "server_busy");
+            return;
+        }
+        cell->marks |= MARK_FOREIGN_LOAD;
+    }
+    for (int try = 1; try <= LOOP_TRIES; try++) {
+        if (try > 1) {
+            restart_figures(cell);
+            session_event(s, "info", "the model repeated itself; trying other tasks (%d of %d)",
+                          try, LOOP_TRIES);
+        }
+        try_once(s, cell);
+        if (try > 1)
+            cell->marks |= MARK_RETRIED;
+        drain(s, cell);
+        if (cell->status != STATUS_LOOPED || session_skipping(s))
+            break;
+    }
+}

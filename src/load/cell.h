@@ -1,0 +1,104 @@
+/* cell.h - one decode cell while it runs: its streams and its counters. Private to load/.
+ *
+ * cell.c drives it (open, start, ready, settle, window, cancel), cell_count.c counts the events of
+ * the window on the receive path, cell_judge.c turns the counts into figures and a status. */
+#ifndef TOKGRID_LOAD_CELL_H
+#define TOKGRID_LOAD_CELL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "load/guard.h"
+#include "load/session.h"
+#include "load/stream.h"
+#include "model/result.h"
+#include "stats/hist.h"
+
+enum { CELL_MAX_BINS = 2400 };
+
+/* The part of one request that lies in the window. Instants; 0: none. */
+struct request_window {
+    int64_t first_at, last_at, previous_at;
+    int64_t tokens, first_tokens, events;
+};
+
+struct cell_stream {
+    struct stream stream;
+    struct cell_run *run;
+    struct buf context; /* of its own (distinct prompts), escaped */
+    struct buf ending;
+    struct request_window in;
+    bool ever_token; /* it has produced a token in this cell */
+    bool has_token;  /* its present request has */
+    int64_t unread;  /* at the window's end */
+};
+
+struct doubles {
+    double *v;
+    size_t n, cap;
+};
+
+/* The window's counts. With repeats, counts of all windows add up; bins restart with each. */
+struct tally {
+    int64_t events, tokens; /* token events, and the usage they carried */
+    int64_t completed;
+    double *bin_events, *bin_tokens;
+    size_t bins;
+    int64_t bin_ns;
+    struct hist *gaps, *lag, *send_lag;
+    struct doubles ttft_ms, itl_ms;
+    int64_t reads, read_events;
+    double active_integral; /* streams x ns with a token, inside the window */
+    int64_t cpu_ns;         /* of the loop's thread */
+    bool usage_fell;
+};
+
+struct cell_run {
+    struct session *s;
+    struct cell *cell;
+    struct row_context *row;
+    struct cell_stream *streams;
+    int count;
+    struct buf opening;
+    struct guard *guard;
+    const char *shared; /* the escaped context, "" for none */
+
+    int opened, opening_next;
+    bool started, closing; /* streams are (re)started; no more restarts */
+    int with_token;        /* streams that have produced a token in this cell */
+    int active;            /* requests with a token and no end */
+    int64_t active_since, moved_at, first_send_at;
+    bool window_open;
+    int64_t t0, t1; /* the window; t1 is fixed when t0 is taken */
+    int repeat;
+    struct tally tally;
+    double repeat_rate[64];               /* tokens per second of each window */
+    int64_t repeat_events, repeat_tokens; /* of the present window */
+    struct outcomes outcomes;
+    int failures;
+    struct err failure;            /* the first one */
+    bool opened_early, ready_late; /* how the window came to open before all were ready */
+    struct guard_finding finding;
+    bool looped;
+    int64_t last_progress_shown;
+    int64_t shown_events;
+};
+
+/* cell_count.c */
+bool tally_init(struct tally *t, int64_t duration_ns);
+void tally_release(struct tally *t);
+void cell_open_window(struct cell_run *run, int64_t t0, int64_t duration_ns);
+void cell_close_window(struct cell_run *run);
+void cell_on_token(void *ctx, struct stream *stream, int64_t at, int64_t tokens);
+void cell_on_read(void *ctx, struct stream *stream, const struct read_stamp *stamp);
+void cell_end_request(struct cell_run *run, struct cell_stream *cs); /* counts its outcome */
+/* Streams with a token go up or down at this instant. */
+void cell_set_active(struct cell_run *run, int active, int64_t at);
+/* Tokens of so many events and so much usage, by the run's token source. */
+double cell_tokens(const struct cell_run *run, double events, double usage);
+
+/* cell_judge.c */
+void cell_judge(struct cell_run *run, const struct window_view *view);
+
+#endif

@@ -1,0 +1,232 @@
+/* cell_count.c - counting on the receive path: additions and comparisons, nothing else.
+ *
+ * Every token event of a cell comes through cell_on_token once. What belongs to the window is
+ * decided by the event's own stamp, t0 <= stamp < t1, not by when it is handled. */
+#include "load/cell.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/num.h"
+
+/* Bins for the interval: 20 ms would do for any window; long ones get wider bins, not more. */
+static const int64_t bin_least_ns = 20 * NS_PER_MS;
+
+bool tally_init(struct tally *t, int64_t duration_ns)
+{
+    memset(t, 0, sizeof *t);
+    t->bin_ns = bin_least_ns;
+    while (duration_ns / t->bin_ns > CELL_MAX_BINS)
+        t->bin_ns *= 2;
+    t->bins = (size_t)(duration_ns / t->bin_ns);
+    t->bin_events = mem_array(t->bins + 1, sizeof *t->bin_events);
+    t->bin_tokens = mem_array(t->bins + 1, sizeof *t->bin_tokens);
+    t->gaps = mem_alloc(sizeof *t->gaps);
+    t->lag = mem_alloc(sizeof *t->lag);
+    t->send_lag = mem_alloc(sizeof *t->send_lag);
+    return true;
+}
+
+void tally_release(struct tally *t)
+{
+    free(t->bin_events);
+    free(t->bin_tokens);
+    free(t->gaps);
+    free(t->lag);
+    free(t->send_lag);
+    free(t->ttft_ms.v);
+    free(t->itl_ms.v);
+    memset(t, 0, sizeof *t);
+}
+
+static void add_double(struct doubles *d, double v)
+{
+    MEM_GROW(d->v, d->n, d->cap);
+    d->v[d->n++] = v;
+}
+
+double cell_tokens(const struct cell_run *run, double events, double usage)
+{
+    const struct session *s = run->s;
+    if (s->token_source == TOKENS_USAGE_STREAM && !run->tally.usage_fell)
+        return usage;
+    return events * session_tokens_per_event(s);
+}
+
+void cell_set_active(struct cell_run *run, int active, int64_t at)
+{
+    if (run->window_open) {
+        int64_t from = run->active_since > run->t0 ? run->active_since : run->t0;
+        int64_t to = at < run->t1 ? at : run->t1;
+        if (to > from)
+            run->tally.active_integral += (double)(to - from) * run->active;
+    }
+    run->active = active;
+    run->active_since = at;
+}
+
+/* A request is not waiting in a queue during the little time any first token takes: up to twice the
+ * idle server's. Without this, servers without metrics and with short answers would look queued. */
+static void add_first_token_time(struct cell_run *run, const struct record *r)
+{
+    int64_t from = r->first_token_at - 2 * run->s->idle_ttft_ns;
+    if (!run->window_open)
+        return;
+    if (from < r->planned_at)
+        from = r->planned_at;
+    if (from < run->t0)
+        from = run->t0;
+    int64_t to = r->first_token_at < run->t1 ? r->first_token_at : run->t1;
+    if (to > from)
+        run->tally.active_integral += (double)(to - from);
+}
+
+/* This request's time between tokens, over what of it lies in the window:
+ * (last - first stamp) / (tokens - tokens of the first event). */
+static void close_request_window(struct cell_run *run, struct cell_stream *cs)
+{
+    const struct request_window *in = &cs->in;
+    if (in->events < 2)
+        return;
+    double tokens =
+        cell_tokens(run, (double)(in->events - 1), (double)(in->tokens - in->first_tokens));
+    if (tokens > 0)
+        add_double(&run->tally.itl_ms, ns_to_ms(in->last_at - in->first_at) / tokens);
+}
+
+void cell_open_window(struct cell_run *run, int64_t t0, int64_t duration_ns)
+{
+    struct tally *t = &run->tally;
+    run->t0 = t0;
+    run->t1 = t0 + duration_ns;
+    run->repeat_events = run->repeat_tokens = 0;
+    memset(t->bin_events, 0, (t->bins + 1) * sizeof *t->bin_events);
+    memset(t->bin_tokens, 0, (t->bins + 1) * sizeof *t->bin_tokens);
+    for (int i = 0; i < run->count; i++)
+        run->streams[i].in = (struct request_window){0};
+    run->active_since = t0;
+    run->window_open = true;
+    t->cpu_ns -= clock_thread_cpu();
+}
+
+void cell_close_window(struct cell_run *run)
+{
+    run->tally.cpu_ns += clock_thread_cpu();
+    cell_set_active(run, run->active, run->t1);
+    run->window_open = false;
+    for (int i = 0; i < run->count; i++) {
+        struct cell_stream *cs = &run->streams[i];
+        close_request_window(run, cs);
+        cs->in = (struct request_window){0};
+        cs->unread = lane_unread(cs->stream.lane);
+    }
+    if (run->repeat < (int)ARRAY_LEN(run->repeat_rate))
+        run->repeat_rate[run->repeat] =
+            cell_tokens(run, (double)run->repeat_events, (double)run->repeat_tokens) /
+            ns_to_s(run->t1 - run->t0);
+    run->repeat++;
+}
+
+static void count_in_window(struct cell_run *run, struct cell_stream *cs, int64_t at,
+                            int64_t tokens)
+{
+    struct tally *t = &run->tally;
+    struct request_window *in = &cs->in;
+    size_t bin = (size_t)((at - run->t0) / t->bin_ns);
+
+    t->events++;
+    t->tokens += tokens;
+    run->repeat_events++;
+    run->repeat_tokens += tokens;
+    if (bin < t->bins) {
+        t->bin_events[bin] += 1;
+        t->bin_tokens[bin] += (double)tokens;
+    }
+    if (in->events++ == 0) {
+        in->first_at = at;
+        in->first_tokens = tokens;
+    } else {
+        hist_record(t->gaps, at - in->previous_at);
+    }
+    in->tokens += tokens;
+    in->last_at = in->previous_at = at;
+}
+
+void cell_on_token(void *ctx, struct stream *stream, int64_t at, int64_t tokens)
+{
+    struct cell_run *run = ctx;
+    struct cell_stream *cs = stream->user;
+
+    if (!cs->has_token) {
+        const struct record *r = &stream->record;
+        cs->has_token = true;
+        cell_set_active(run, run->active + 1, at);
+        add_first_token_time(run, r);
+        if (run->t1 == 0 || at < run->t1)
+            add_double(&run->tally.ttft_ms, ns_to_ms(at - r->send_at));
+        if (!cs->ever_token) {
+            cs->ever_token = true;
+            run->with_token++;
+            run->moved_at = at;
+        }
+    }
+    if (run->window_open && at >= run->t0 && at < run->t1)
+        count_in_window(run, cs, at, tokens);
+    run->shown_events++;
+}
+
+void cell_on_read(void *ctx, struct stream *stream, const struct read_stamp *stamp)
+{
+    struct cell_run *run = ctx;
+    (void)stream;
+    if (!run->window_open)
+        return;
+    run->tally.reads++;
+    if (stamp->kernel_at)
+        hist_record(run->tally.lag, stamp->at - stamp->kernel_at);
+}
+
+static int64_t *outcome_counter(struct outcomes *o, enum sample_outcome outcome)
+{
+    switch (outcome) {
+    case OUTCOME_COMPLETE:
+    case OUTCOME_NO_FINISH: return &o->complete;
+    case OUTCOME_TRUNCATED: return &o->truncated;
+    case OUTCOME_REJECTED: return &o->rejected;
+    case OUTCOME_TIMED_OUT: return &o->timed_out;
+    case OUTCOME_EMPTY: return &o->empty;
+    case OUTCOME_CANCELLED: return &o->cancelled;
+    case OUTCOME_FAILED: break;
+    }
+    return &o->failed;
+}
+
+void cell_end_request(struct cell_run *run, struct cell_stream *cs)
+{
+    struct record *r = &cs->stream.record;
+
+    if (cs->has_token)
+        cell_set_active(run, run->active - 1, r->close_at);
+    cs->has_token = false;
+    ++*outcome_counter(&run->outcomes, r->outcome);
+    run->tally.usage_fell |= r->usage_fell;
+    if (r->sent_at)
+        hist_record(run->tally.send_lag, r->send_at - r->planned_at - r->connect_ns);
+    if (run->window_open) {
+        close_request_window(run, cs);
+        if (!outcome_is_failure(r->outcome) && r->last_token_at >= run->t0 &&
+            r->last_token_at < run->t1)
+            run->tally.completed++;
+    }
+    cs->in = (struct request_window){0};
+    if (r->outcome == OUTCOME_COMPLETE)
+        session_learn_ratio(run->s, r);
+    if (outcome_is_failure(r->outcome)) {
+        if (run->failures++ == 0)
+            run->failure = r->error;
+    }
+    session_sample(run->s, &cs->stream, "decode", run->cell->context_tokens, run->count,
+                   run->repeat);
+}

@@ -1,0 +1,294 @@
+/* cell_judge.c - from counts to figures, and from figures to a status.
+ *
+ * The rules of a status are a table: the first one that holds gives the cell its status. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "load/cell.h"
+#include "stats/summary.h"
+
+static const double limited_cpu_pct = 75, limited_lag_ms = 1;
+
+static struct spread spread_of_samples(struct doubles *d)
+{
+    struct summary m = summary_of(d->v, d->n);
+    return (struct spread){(int64_t)m.n, m.p50, m.p90, m.p99, m.max};
+}
+
+static struct spread spread_of_hist(const struct hist *h)
+{
+    struct spread s = {(int64_t)h->total, NAN, NAN, NAN, NAN};
+    if (h->total == 0)
+        return s;
+    s.p50 = ns_to_ms(hist_quantile_ns(h, 0.5));
+    if (h->total >= SUMMARY_P90_FLOOR)
+        s.p90 = ns_to_ms(hist_quantile_ns(h, 0.9));
+    if (h->total >= SUMMARY_P99_FLOOR)
+        s.p99 = ns_to_ms(hist_quantile_ns(h, 0.99));
+    s.max = ns_to_ms(h->max_ns);
+    return s;
+}
+
+static int64_t window_ns(const struct cell_run *run)
+{
+    return run->s->result->plan.duration_ns * (run->repeat > 0 ? run->repeat : 1);
+}
+
+static void judge_client(struct cell_run *run)
+{
+    struct tally *t = &run->tally;
+    struct verdict *v = &run->cell->client;
+
+    v->cpu_pct = (double)t->cpu_ns / (double)window_ns(run) * 100;
+    v->lag_ms = spread_of_hist(t->lag);
+    v->send_lag_ms = spread_of_hist(t->send_lag);
+    v->events_per_read = t->reads ? (double)t->events / (double)t->reads : NAN;
+    v->unread_bytes = 0;
+    for (int i = 0; i < run->count; i++)
+        v->unread_bytes += run->streams[i].unread;
+    double bound = fmax(limited_lag_ms, 0.1 * run->cell->itl_ms.p50);
+    v->limited = v->cpu_pct > limited_cpu_pct || v->lag_ms.p99 > bound;
+    if (v->limited)
+        run->cell->marks |= MARK_CLIENT_LIMITED;
+}
+
+/* Tokens per bin of the last window, by the run's token source. */
+static double *bins(const struct cell_run *run)
+{
+    const struct tally *t = &run->tally;
+    double *v = mem_array(t->bins + 1, sizeof *v);
+    for (size_t i = 0; i < t->bins; i++)
+        v[i] = cell_tokens(run, t->bin_events[i], t->bin_tokens[i]);
+    return v;
+}
+
+static double rate_of(const double *bin, size_t n, double bin_s)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += bin[i];
+    return sum / ((double)n * bin_s);
+}
+
+/* The two halves of a window differ by more than 5 % and by more than their intervals can explain.
+ */
+static bool unsteady(const double *bin, size_t n, double bin_s)
+{
+    size_t half = n / 2;
+    double a = rate_of(bin, half, bin_s), b = rate_of(bin + half, half, bin_s);
+    struct ci of_a = ci_of_bins(bin, half, bin_s), of_b = ci_of_bins(bin + half, half, bin_s);
+    bool apart = of_a.high < of_b.low || of_b.high < of_a.low;
+    return fabs(a - b) > 0.05 * (a + b) / 2 && apart;
+}
+
+static void judge_spread(struct cell_run *run)
+{
+    struct cell *c = run->cell;
+    const struct tally *t = &run->tally;
+    double bin_s = ns_to_s(t->bin_ns), *bin = bins(run);
+
+    if (run->repeat >= 2) {
+        size_t n = (size_t)run->repeat;
+        struct ci ci = ci_of_repeats(run->repeat_rate, n < 64 ? n : 64);
+        c->ci95 = (struct interval){ci.low, ci.high, ci.n_effective, "t_repeats"};
+    } else {
+        struct ci ci = ci_of_bins(bin, t->bins, bin_s);
+        if (!isnan(ci.low))
+            c->ci95 = (struct interval){ci.low, ci.high, ci.n_effective, "batch_means"};
+    }
+    if (unsteady(bin, t->bins, bin_s))
+        c->marks |= MARK_UNSTEADY;
+    free(bin);
+}
+
+static void judge_server(struct cell_run *run, const struct window_view *view)
+{
+    struct cell *c = run->cell;
+
+    c->server_running = view->running;
+    c->server_waiting = view->waiting;
+    c->waiting_share = view->waiting_share;
+    c->kv_used_max = view->kv_used_max;
+    c->server_output_tokens = view->generated;
+    c->preemptions = view->preemptions;
+    c->power_w = view->power_w;
+    c->energy_j = view->energy_j;
+    if (!isnan(view->running)) {
+        c->avg_active = view->running;
+        mem_set_string(&c->avg_active_source, "server");
+    } else {
+        c->avg_active = run->tally.active_integral / (double)window_ns(run);
+        mem_set_string(&c->avg_active_source, "client");
+    }
+    if (view->running_max > c->concurrency + 0.5)
+        c->marks |= MARK_FOREIGN_LOAD;
+    if (view->preemptions > 0)
+        c->marks |= MARK_PREEMPTED;
+    if (view->throttled)
+        c->marks |= MARK_THROTTLED;
+}
+
+static void take_figures(struct cell_run *run, const struct window_view *view)
+{
+    struct cell *c = run->cell;
+    struct tally *t = &run->tally;
+
+    c->repeats = run->repeat;
+    c->measured_s = ns_to_s(window_ns(run));
+    c->output_tokens = llround(cell_tokens(run, (double)t->events, (double)t->tokens));
+    c->total_tok_s = (double)c->output_tokens / c->measured_s;
+    c->completed = t->completed;
+    c->ttft_ms = spread_of_samples(&t->ttft_ms);
+    c->itl_ms = spread_of_samples(&t->itl_ms);
+    c->gap_ms = spread_of_hist(t->gaps);
+    c->per_request_tok_s = c->itl_ms.p50 > 0 ? 1000 / c->itl_ms.p50 : NAN;
+    c->tokens_per_event = session_tokens_per_event(run->s);
+    if (run->s->token_source == TOKENS_USAGE_STREAM && t->events > 0)
+        c->tokens_per_event = (double)t->tokens / (double)t->events;
+    bool by_stream = run->s->token_source == TOKENS_USAGE_STREAM && !t->usage_fell;
+    mem_set_string(&c->token_source,
+                   token_source_name(by_stream                               ? TOKENS_USAGE_STREAM
+                                     : run->s->token_source == TOKENS_EVENTS ? TOKENS_EVENTS
+                                                                             : TOKENS_USAGE_FINAL));
+    judge_server(run, view);
+    judge_client(run);
+    judge_spread(run);
+}
+
+/* What the server counted of the prompts, over the streams whose request said so. */
+static void judge_prompts(struct cell_run *run)
+{
+    struct cell *c = run->cell;
+    double *v = mem_array((size_t)run->count, sizeof *v);
+    size_t n = 0;
+
+    for (int i = 0; i < run->count; i++)
+        if (run->streams[i].stream.record.prompt_tokens > 0)
+            v[n++] = (double)run->streams[i].stream.record.prompt_tokens;
+    /* servers that count at the end only: the warm-up's prompt is the same but for its task */
+    const struct record *warm = &run->s->single.record;
+    if (n == 0 && c->context_tokens > 0 && warm->prompt_tokens > 0)
+        v[n++] = (double)warm->prompt_tokens;
+    c->prompt_tokens = n ? summary_median(v, n) : NAN;
+    double wanted = (double)c->context_tokens;
+    if (n && wanted > 0 && fabs(c->prompt_tokens - wanted) > fmax(0.02 * wanted, 8))
+        c->marks |= MARK_PROMPT_OFF;
+    free(v);
+}
+
+/* --- statuses: the first rule that holds --- */
+
+static bool was_stopped(struct cell_run *run, char *why, size_t size)
+{
+    snprintf(why, size, "interrupted");
+    return session_stopping(run->s);
+}
+
+static bool was_skipped(struct cell_run *run, char *why, size_t size)
+{
+    snprintf(why, size, "skipped by the user");
+    return session_skipping(run->s);
+}
+
+static bool has_failed(struct cell_run *run, char *why, size_t size)
+{
+    if (run->failures <= run->s->options->max_errors)
+        return false;
+    if (run->failures > 1)
+        snprintf(why, size, "%d requests failed; the first: %s", run->failures, run->failure.text);
+    else
+        snprintf(why, size, "%s", run->failure.text);
+    return true;
+}
+
+static bool has_looped(struct cell_run *run, char *why, size_t size)
+{
+    if (!run->looped)
+        return false;
+    snprintf(why, size, "a stream repeated the same %zu characters %zu times",
+             run->finding.loop.period, run->finding.loop.cycles);
+    return true;
+}
+
+static bool is_silent(struct cell_run *run, char *why, size_t size)
+{
+    if (run->with_token > 0 && run->tally.events > 0)
+        return false;
+    snprintf(why, size,
+             run->with_token ? "no token came in the window"
+                             : "no stream produced a token in time");
+    return true;
+}
+
+static bool has_queued(struct cell_run *run, char *why, size_t size)
+{
+    const struct cell *c = run->cell;
+    bool inferred = strcmp(c->avg_active_source, "client") == 0;
+    double least = 0.95 * c->concurrency;
+
+    if (c->waiting_share > 0.05)
+        snprintf(why, size, "requests waited during %.0f %% of the window; %.1f of %d were active",
+                 c->waiting_share * 100, c->avg_active, c->concurrency);
+    else if (c->avg_active < least || run->with_token < run->count)
+        snprintf(why, size, "%.1f of %d requests were active", c->avg_active, c->concurrency);
+    else if (run->ready_late || run->opened_early)
+        snprintf(why, size, "not all %d requests were ready in time", c->concurrency);
+    else
+        return false;
+    if (inferred)
+        run->cell->marks |= MARK_INFERRED;
+    return true;
+}
+
+static const struct rule {
+    enum cell_status status;
+    bool (*holds)(struct cell_run *run, char *why, size_t size);
+    bool needs_figures;
+} rules[] = {
+    {STATUS_ERROR, has_failed, false},  {STATUS_LOOPED, has_looped, false},
+    {STATUS_ERROR, was_stopped, false}, {STATUS_SKIPPED, was_skipped, false},
+    {STATUS_ERROR, is_silent, false},   {STATUS_QUEUED, has_queued, true},
+};
+
+static void keep_evidence(struct cell_run *run)
+{
+    const struct guard_finding *f = &run->finding;
+    static const char *const names[] = {
+        [CHANNEL_CONTENT] = "content", [CHANNEL_REASONING] = "reasoning", [CHANNEL_TOOL] = "tool"};
+    run->cell->loop.period = (int64_t)f->loop.period;
+    run->cell->loop.cycles = (int64_t)f->loop.cycles;
+    mem_set_string(&run->cell->loop.channel, names[f->channel]);
+    mem_set_string(&run->cell->loop.excerpt, f->loop.excerpt);
+}
+
+void cell_judge(struct cell_run *run, const struct window_view *view)
+{
+    struct cell *c = run->cell;
+    char why[ERR_TEXT_MAX + 80];
+    bool figures = false;
+
+    c->outcomes = run->outcomes;
+    c->status = STATUS_VALID;
+    for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
+        if (rules[i].needs_figures && !figures) {
+            take_figures(run, view);
+            figures = true;
+        }
+        if (!rules[i].holds(run, why, sizeof why))
+            continue;
+        c->status = rules[i].status;
+        mem_set_string(&c->reason, why);
+        break;
+    }
+    if (run->looped)
+        keep_evidence(run);
+    if (!figures)
+        return;
+    judge_prompts(run);
+    if (c->per_request_tok_s > run->s->fastest_stream_tok_s)
+        run->s->fastest_stream_tok_s = c->per_request_tok_s;
+}

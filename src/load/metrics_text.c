@@ -1,0 +1,246 @@
+/* metrics_text.c - one line at a time, borrowed from the text; a line is right as a whole or
+ * skipped. Sums look at a line's name first, since most lines are somebody else's. */
+#include "load/metrics_text.h"
+
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/mem.h"
+#include "base/num.h"
+
+struct cursor {
+    const char *p, *end;
+};
+
+static bool at(const struct cursor *c, char wanted)
+{
+    return c->p < c->end && *c->p == wanted;
+}
+
+static bool eat(struct cursor *c, char wanted)
+{
+    bool there = at(c, wanted);
+    c->p += there;
+    return there;
+}
+
+static void skip_blanks(struct cursor *c)
+{
+    while (at(c, ' ') || at(c, '\t') || at(c, '\r'))
+        c->p++;
+}
+
+static bool name_char(char c, bool first)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == ':' ||
+           (!first && c >= '0' && c <= '9');
+}
+
+static size_t read_name(struct cursor *c)
+{
+    const char *start = c->p;
+    while (c->p < c->end && name_char(*c->p, c->p == start))
+        c->p++;
+    return (size_t)(c->p - start);
+}
+
+struct label {
+    const char *name;
+    size_t name_len;
+    const char *value; /* escaped, without the quotes */
+    size_t value_len;
+};
+
+/* name="value", then a comma or the end of the labels. */
+static bool read_label(struct cursor *c, struct label *ret)
+{
+    skip_blanks(c);
+    ret->name = c->p;
+    ret->name_len = read_name(c);
+    skip_blanks(c);
+    if (ret->name_len == 0 || !eat(c, '='))
+        return false;
+    skip_blanks(c);
+    if (!eat(c, '"'))
+        return false;
+    ret->value = c->p;
+    while (c->p < c->end && *c->p != '"')
+        c->p += *c->p == '\\' && c->end - c->p > 1 ? 2 : 1;
+    ret->value_len = (size_t)(c->p - ret->value);
+    if (!eat(c, '"'))
+        return false;
+    skip_blanks(c);
+    bool ends = !eat(c, ',');
+    skip_blanks(c);
+    return !ends || c->p == c->end || at(c, '}');
+}
+
+/* {labels}, or nothing at all. */
+static bool read_labels(struct cursor *c, struct metric_line *ret)
+{
+    struct label label;
+    ret->labels = c->p;
+    ret->labels_len = 0;
+    if (!eat(c, '{'))
+        return true;
+    ret->labels = c->p;
+    skip_blanks(c);
+    while (!at(c, '}'))
+        if (!read_label(c, &label))
+            return false;
+    ret->labels_len = (size_t)(c->p - ret->labels);
+    return eat(c, '}');
+}
+
+static bool read_number(struct cursor *c, double *ret)
+{
+    static const struct {
+        const char *word;
+        double value;
+    } words[] = {{"NaN", NAN},        {"Inf", INFINITY},       {"+Inf", INFINITY},
+                 {"-Inf", -INFINITY}, {"+Infinity", INFINITY}, {"-Infinity", -INFINITY}};
+    char text[64];
+    size_t n = 0;
+    while (c->p < c->end && !at(c, ' ') && !at(c, '\t') && !at(c, '\r')) {
+        if (n == sizeof text - 1 || *c->p == '\0')
+            return false;
+        text[n++] = *c->p++;
+    }
+    text[n] = '\0';
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+        if (strcasecmp(text, words[i].word) != 0)
+            continue;
+        *ret = words[i].value;
+        return true;
+    }
+    return num_parse_double(text, ret);
+}
+
+/* name{labels} value [timestamp] [# exemplar] */
+static bool read_line(struct cursor c, struct metric_line *ret)
+{
+    double timestamp;
+    skip_blanks(&c);
+    ret->name = c.p;
+    ret->name_len = read_name(&c);
+    skip_blanks(&c);
+    if (ret->name_len == 0 || !read_labels(&c, ret))
+        return false;
+    skip_blanks(&c);
+    if (!read_number(&c, &ret->value))
+        return false;
+    skip_blanks(&c);
+    if (c.p < c.end && *c.p != '#' && !read_number(&c, &timestamp))
+        return false;
+    skip_blanks(&c);
+    return c.p == c.end || *c.p == '#';
+}
+
+/* The next line, whatever it is. */
+static bool next_line(const char *text, size_t n, size_t *pos, struct cursor *ret)
+{
+    if (*pos >= n)
+        return false;
+    const char *start = text + *pos;
+    const char *lf = memchr(start, '\n', n - *pos);
+    *ret = (struct cursor){start, lf ? lf : text + n};
+    *pos = lf ? (size_t)(lf - text) + 1 : n;
+    return true;
+}
+
+bool metrics_next(const char *text, size_t n, size_t *pos, struct metric_line *ret)
+{
+    struct cursor line;
+    while (next_line(text, n, pos, &line))
+        if (read_line(line, ret))
+            return true;
+    return false;
+}
+
+/* Unescape a label's value; false when it does not fit. */
+static bool copy_value(const struct label *label, char *out, size_t size)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < label->value_len; i++) {
+        char c = label->value[i];
+        if (c == '\\' && i + 1 < label->value_len) {
+            c = label->value[++i];
+            if (c == 'n')
+                c = '\n';
+        }
+        if (used + 1 >= size)
+            return false;
+        out[used++] = c;
+    }
+    if (size == 0)
+        return false;
+    out[used] = '\0';
+    return true;
+}
+
+bool metrics_label(const struct metric_line *line, const char *label, char *out, size_t size)
+{
+    struct cursor c = {line->labels, line->labels + line->labels_len};
+    struct label found;
+    while (c.p < c.end && read_label(&c, &found))
+        if (found.name_len == strlen(label) && memcmp(found.name, label, found.name_len) == 0)
+            return copy_value(&found, out, size);
+    return false;
+}
+
+/* The next series of exactly this name. */
+static bool next_of(const char *text, size_t n, size_t *pos, const char *name,
+                    struct metric_line *ret)
+{
+    size_t len = strlen(name);
+    struct cursor line;
+    while (next_line(text, n, pos, &line)) {
+        skip_blanks(&line);
+        if ((size_t)(line.end - line.p) > len && memcmp(line.p, name, len) == 0 &&
+            !name_char(line.p[len], false) && read_line(line, ret))
+            return true;
+    }
+    return false;
+}
+
+bool metrics_sum(const char *text, size_t n, const char *name, double *ret)
+{
+    struct metric_line line;
+    double sum = 0;
+    bool any = false;
+    for (size_t pos = 0; next_of(text, n, &pos, name, &line);) {
+        if (isnan(line.value))
+            continue;
+        sum += line.value;
+        any = true;
+    }
+    if (any)
+        *ret = sum;
+    return any;
+}
+
+bool metrics_sum_first(const char *text, size_t n, const char *const *names, double *ret)
+{
+    for (; *names; names++)
+        if (metrics_sum(text, n, *names, ret))
+            return true;
+    return false;
+}
+
+bool metrics_sum_label(const char *text, size_t n, const char *name, const char *label, double *ret)
+{
+    struct metric_line line;
+    char value[64];
+    double number, sum = 0;
+    bool any = false;
+    for (size_t pos = 0; next_of(text, n, &pos, name, &line);) {
+        if (!metrics_label(&line, label, value, sizeof value) || !num_parse_double(value, &number))
+            continue;
+        sum += number;
+        any = true;
+    }
+    if (any)
+        *ret = sum;
+    return any;
+}

@@ -1,0 +1,333 @@
+/* monitor.c - a polling thread and the arithmetic over its readings. */
+#include "load/monitor.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/num.h"
+#include "load/metrics_text.h"
+#include "stats/summary.h"
+
+enum { METRICS_MAX_BYTES = 16 << 20, MAX_GPUS = 16 };
+
+struct monitor {
+    struct endpoint const *endpoint;
+    const struct dialect *dialect;
+    struct hardware_probe *gpus;
+    bool metrics;
+    int64_t interval_ns;
+    pthread_t thread;
+    atomic_int stop;
+    pthread_mutex_t lock;
+    pthread_cond_t poked;
+    bool poke;            /* guarded by lock */
+    struct reading *list; /* guarded by lock, oldest first */
+    size_t count, cap;    /* guarded by lock */
+};
+
+static double metric(const struct buf *text, const char *const *names)
+{
+    double v;
+    return metrics_sum_first(text->p, text->len, names, &v) ? v : NAN;
+}
+
+bool monitor_read_metrics(struct fetcher *f, const struct dialect *dialect, struct reading *ret)
+{
+    const struct metric_names *names = &dialect->metrics;
+    struct fetch_reply reply = {0};
+    struct err err;
+    double more;
+
+    *ret = (struct reading){.running = NAN,
+                            .waiting = NAN,
+                            .generated = NAN,
+                            .prompt = NAN,
+                            .preemptions = NAN,
+                            .prefix_hits = NAN,
+                            .kv_used = NAN,
+                            .power_w = NAN};
+    if (!names->running[0])
+        return false;
+    buf_init(&reply.body, METRICS_MAX_BYTES);
+    int64_t before = clock_now();
+    bool ok = fetch(f, "/metrics", NULL, 5 * NS_PER_S, &reply, &err) && reply.status == 200;
+    if (ok) {
+        ret->running = metric(&reply.body, names->running);
+        ret->waiting = metric(&reply.body, names->waiting);
+        ret->generated = metric(&reply.body, names->generated);
+        ret->prompt = metric(&reply.body, names->prompt);
+        ret->preemptions = metric(&reply.body, names->preemptions);
+        ret->prefix_hits = metric(&reply.body, names->prefix_hits);
+        ret->kv_used = metric(&reply.body, names->kv_used);
+        if (dialect->generated_in_progress)
+            ret->generated = dialect->generated_in_progress(f, &more) ? ret->generated + more : NAN;
+        ok = !isnan(ret->running) && !isnan(ret->waiting);
+    }
+    ret->at = before + (clock_now() - before) / 2;
+    buf_release(&reply.body);
+    return ok;
+}
+
+static void read_gpus(struct monitor *m, struct reading *r)
+{
+    struct gpu_reading gpus[MAX_GPUS];
+    size_t n = m->gpus ? hardware_probe_read(m->gpus, gpus, MAX_GPUS) : 0;
+    r->power_w = n ? 0 : NAN;
+    r->has_gpu = n > 0;
+    for (size_t i = 0; i < n; i++) {
+        r->power_w += gpus[i].power_w;
+        r->throttled |= gpus[i].throttled_hw || gpus[i].throttled_thermal;
+    }
+}
+
+/* Until `until`, or somebody pokes. */
+static void wait_until(struct monitor *m, int64_t until)
+{
+    const struct timespec at = {.tv_sec = until / NS_PER_S, .tv_nsec = until % NS_PER_S};
+    pthread_mutex_lock(&m->lock);
+    while (!m->poke && pthread_cond_timedwait(&m->poked, &m->lock, &at) == 0)
+        ;
+    m->poke = false;
+    pthread_mutex_unlock(&m->lock);
+}
+
+void monitor_poke(struct monitor *m)
+{
+    if (!m)
+        return;
+    pthread_mutex_lock(&m->lock);
+    m->poke = true;
+    pthread_cond_signal(&m->poked);
+    pthread_mutex_unlock(&m->lock);
+}
+
+static void *poll_thread(void *ctx)
+{
+    struct monitor *m = ctx;
+    struct fetcher *f = fetcher_new(m->endpoint, &m->stop);
+    int64_t next_at = clock_now();
+
+    while (!atomic_load(&m->stop)) {
+        struct reading r;
+        if (!m->metrics || !monitor_read_metrics(f, m->dialect, &r)) {
+            /* an unanswered poll is no reading; without metrics the GPUs alone are one */
+            r = (struct reading){.at = clock_now(),
+                                 .running = NAN,
+                                 .waiting = NAN,
+                                 .generated = NAN,
+                                 .prompt = NAN,
+                                 .preemptions = NAN,
+                                 .prefix_hits = NAN,
+                                 .kv_used = NAN};
+        }
+        read_gpus(m, &r);
+        if (!isnan(r.running) || r.has_gpu) {
+            pthread_mutex_lock(&m->lock);
+            MEM_GROW(m->list, m->count, m->cap);
+            m->list[m->count++] = r;
+            pthread_mutex_unlock(&m->lock);
+        }
+        next_at += m->interval_ns;
+        int64_t now = clock_now();
+        if (next_at < now)
+            next_at = now; /* a slow answer does not lead to a burst of polls */
+        wait_until(m, next_at);
+    }
+    fetcher_free(f);
+    return NULL;
+}
+
+/* Conditions wait by the wall clock unless told otherwise. */
+static void init_condition(pthread_cond_t *c)
+{
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(c, &attr);
+    pthread_condattr_destroy(&attr);
+}
+
+struct monitor *monitor_start(const struct endpoint *e, const struct dialect *dialect, bool metrics,
+                              struct hardware_probe *gpus, int64_t interval_ns)
+{
+    struct monitor *m = mem_alloc(sizeof *m);
+    sigset_t all, old;
+
+    m->endpoint = e;
+    m->dialect = dialect;
+    m->metrics = metrics;
+    m->gpus = gpus;
+    m->interval_ns = interval_ns;
+    pthread_mutex_init(&m->lock, NULL);
+    init_condition(&m->poked);
+    sigfillset(&all); /* signals are the main thread's */
+    pthread_sigmask(SIG_BLOCK, &all, &old);
+    int problem = pthread_create(&m->thread, NULL, poll_thread, m);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (problem) {
+        pthread_cond_destroy(&m->poked);
+        pthread_mutex_destroy(&m->lock);
+        free(m);
+        return NULL;
+    }
+    return m;
+}
+
+void monitor_stop(struct monitor *m)
+{
+    if (!m)
+        return;
+    atomic_store(&m->stop, 1);
+    monitor_poke(m);
+    pthread_join(m->thread, NULL);
+    pthread_cond_destroy(&m->poked);
+    pthread_mutex_destroy(&m->lock);
+    free(m->list);
+    free(m);
+}
+
+bool monitor_has_metrics(const struct monitor *m)
+{
+    return m && m->metrics;
+}
+
+bool monitor_latest(struct monitor *m, struct reading *ret)
+{
+    pthread_mutex_lock(&m->lock);
+    bool any = m->count > 0;
+    if (any)
+        *ret = m->list[m->count - 1];
+    pthread_mutex_unlock(&m->lock);
+    return any;
+}
+
+bool monitor_idle_since(struct monitor *m, int64_t since, int64_t for_ns)
+{
+    int64_t first = 0, last = 0;
+    bool idle = true;
+
+    pthread_mutex_lock(&m->lock);
+    for (size_t i = m->count; i > 0 && m->list[i - 1].at >= since; i--) {
+        const struct reading *r = &m->list[i - 1];
+        if (!(r->running == 0 && r->waiting == 0)) {
+            idle = last != 0 && last - first >= for_ns; /* busy before, idle long enough since */
+            break;
+        }
+        first = r->at;
+        last = last ? last : r->at;
+    }
+    pthread_mutex_unlock(&m->lock);
+    return idle && last - first >= for_ns;
+}
+
+/* A counter at an instant, between the two readings around it. NAN outside of what was read.
+ * Counters that go down (a request that ended between two pages) are held at their highest value.
+ */
+static double counter_at(const struct reading *list, size_t n, size_t offset, int64_t at)
+{
+    double before = NAN, highest = -INFINITY;
+    int64_t before_at = 0;
+    for (size_t i = 0; i < n; i++) {
+        double v = *(const double *)((const char *)&list[i] + offset);
+        if (isnan(v) || v < highest)
+            continue;
+        highest = v;
+        if (list[i].at >= at) {
+            if (isnan(before))
+                return list[i].at == at ? v : NAN;
+            double share = (double)(at - before_at) / (double)(list[i].at - before_at);
+            return before + (v - before) * share;
+        }
+        before = v;
+        before_at = list[i].at;
+    }
+    return NAN;
+}
+
+static double growth(const struct monitor *m, size_t offset, int64_t from, int64_t to)
+{
+    return counter_at(m->list, m->count, offset, to) - counter_at(m->list, m->count, offset, from);
+}
+
+struct window_view monitor_window_none(void)
+{
+    return (struct window_view){.running = NAN,
+                                .running_max = NAN,
+                                .waiting = NAN,
+                                .waiting_share = NAN,
+                                .kv_used_max = NAN,
+                                .generated = NAN,
+                                .preemptions = NAN,
+                                .prefix_hits = NAN,
+                                .power_w = NAN,
+                                .energy_j = NAN};
+}
+
+struct window_view monitor_window(struct monitor *m, int64_t from, int64_t to)
+{
+    struct window_view view = monitor_window_none();
+
+    pthread_mutex_lock(&m->lock);
+    int64_t *at = mem_array(m->count + 1, sizeof *at);
+    double *running = mem_array(m->count + 1, sizeof *running);
+    double *waiting = mem_array(m->count + 1, sizeof *waiting);
+    double *power = mem_array(m->count + 1, sizeof *power);
+    size_t n = 0, gauges = 0, powers = 0;
+    for (size_t i = 0; i < m->count; i++) {
+        const struct reading *r = &m->list[i];
+        if (r->at < from || r->at >= to)
+            continue;
+        view.readings++;
+        at[n] = r->at;
+        running[n] = r->running;
+        waiting[n] = r->waiting;
+        power[n++] = r->power_w;
+        gauges += isnan(r->running) ? 0 : 1;
+        powers += isnan(r->power_w) ? 0 : 1;
+        view.kv_used_max = fmax(view.kv_used_max, r->kv_used);
+        view.running_max = fmax(view.running_max, r->running);
+        view.throttled |= r->throttled;
+    }
+    if (n > 0 && gauges == n) {
+        view.running = step_average(at, running, n, from, to);
+        view.waiting = step_average(at, waiting, n, from, to);
+        view.waiting_share = step_share_above(at, waiting, n, from, to, 0);
+    }
+    if (n > 1 && powers == n) {
+        view.energy_j = trapezoid(at, power, n, from, to);
+        view.power_w = view.energy_j / ns_to_s(to - from);
+    }
+    view.generated = growth(m, offsetof(struct reading, generated), from, to);
+    view.preemptions = growth(m, offsetof(struct reading, preemptions), from, to);
+    view.prefix_hits = growth(m, offsetof(struct reading, prefix_hits), from, to);
+    pthread_mutex_unlock(&m->lock);
+    free(at);
+    free(running);
+    free(waiting);
+    free(power);
+    return view;
+}
+
+bool monitor_settled(struct monitor *m, int64_t to)
+{
+    struct reading r;
+    return monitor_latest(m, &r) && r.at >= to;
+}
+
+void monitor_forget(struct monitor *m, int64_t before)
+{
+    size_t gone = 0;
+    pthread_mutex_lock(&m->lock);
+    while (gone < m->count && m->list[gone].at < before)
+        gone++;
+    if (gone)
+        memmove(m->list, m->list + gone, (m->count - gone) * sizeof *m->list);
+    m->count -= gone;
+    pthread_mutex_unlock(&m->lock);
+}

@@ -1,0 +1,445 @@
+/* run.c - the whole of one measurement, step by step.
+ *
+ *   connect -> probe -> calibrate -> plan -> warm-up -> prefill rows -> cells in plan order
+ *
+ * A context's prefill row is measured just before its first decode cell (its last sample is what
+ * warms that context), rows of contexts without decode cells come first. */
+#include "load/run.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/clock.h"
+#include "base/num.h"
+#include "base/rand.h"
+#include "base/text.h"
+#include "base/uuid.h"
+#include "base/version.h"
+#include "load/session.h"
+
+void run_stop(struct run_control *c)
+{
+    atomic_store(&c->stop, 1);
+    struct loop *loop = atomic_load(&c->loop);
+    if (loop)
+        loop_wake(loop);
+}
+
+void run_skip(struct run_control *c)
+{
+    atomic_store(&c->skip, 1);
+    struct loop *loop = atomic_load(&c->loop);
+    if (loop)
+        loop_wake(loop);
+}
+
+/* --- life cycle --- */
+
+/* One socket a stream, and some for everything else: better to know before than at stream 1,000. */
+static bool raise_file_limit(const struct run_options *o, struct err *err)
+{
+    struct rlimit limit;
+    rlim_t need = 64;
+
+    for (size_t i = 0; i < o->plan.level_count; i++)
+        if ((rlim_t)o->plan.levels[i] + 64 > need)
+            need = (rlim_t)o->plan.levels[i] + 64;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= need)
+        return true;
+    if (limit.rlim_max < need)
+        return err_set(err, ERR_SYSTEM,
+                       "concurrency %llu needs %llu open files, this system allows "
+                       "%llu; raise it (ulimit -Hn) or lower --concurrency",
+                       (unsigned long long)(need - 64), (unsigned long long)need,
+                       (unsigned long long)limit.rlim_max);
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    return true;
+}
+
+static bool begin(struct session *s, const struct run_options *o,
+                  const struct run_listener *listener, struct run_control *control,
+                  struct result *result, struct err *err)
+{
+    char hex[24];
+    uint64_t seed = o->has_seed ? o->seed : rng_entropy();
+
+    *s = (struct session){.options = o, .listener = listener, .control = control, .result = result};
+    result_init(result);
+    result->id = mem_array(37, 1);
+    uuid_v7(result->id);
+    mem_set_string(&result->kind, "measured");
+    mem_set_string(&result->tool.name, "tokgrid");
+    mem_set_string(&result->tool.version, TOKGRID_VERSION);
+    mem_set_string(&result->tool.transport, o->transport);
+    result->plan = o->plan;
+    result->run.temperature = o->temperature;
+    snprintf(hex, sizeof hex, "%016" PRIx64, seed);
+    mem_set_string(&result->run.seed, hex);
+    clock_utc_text(result->run.started_at);
+    mem_set_string(&result->run.ended_by, "interrupted"); /* until it is known better */
+    s->run_at = clock_now();
+    progress_init(&s->progress);
+    s->progress.plan = o->plan;
+    s->progress.run_started_at = s->run_at;
+    hardware_detect(NULL, &result->client.host);
+    prompt_source_init(&s->prompts, seed);
+    if (o->prompt_file && !prompt_source_load(&s->prompts, o->prompt_file, err))
+        return false;
+    return raise_file_limit(o, err);
+}
+
+static bool open_samples(struct session *s, struct err *err)
+{
+    const struct run_listener *l = s->listener;
+    if (l->open_output && !l->open_output(l->ctx, s->result, &s->samples_path, err))
+        return false;
+    if (!s->samples_path)
+        return true;
+    s->samples = samples_open(s->samples_path, err);
+    return s->samples != NULL;
+}
+
+static void close_samples(struct session *s)
+{
+    char digest[65];
+    struct err err;
+    struct result *r = s->result;
+
+    if (!s->samples)
+        return;
+    if (samples_close(s->samples, digest, &r->samples.requests, &err)) {
+        const char *name = strrchr(s->samples_path, '/');
+        mem_set_string(&r->samples.file, name ? name + 1 : s->samples_path);
+        mem_set_string(&r->samples.blake2b, digest);
+    } else {
+        session_event(s, "warning", "raw samples are incomplete: %s", err.text);
+    }
+    s->samples = NULL;
+}
+
+static void finish(struct session *s)
+{
+    atomic_store(&s->control->loop, NULL);
+    close_samples(s);
+    clock_utc_text(s->result->run.ended_at);
+    s->result->run.duration_s = ns_to_s(clock_now() - s->run_at);
+    session_phase(s, PHASE_DONE, 0);
+    monitor_stop(s->monitor);
+    hardware_probe_free(s->gpus);
+    stream_release(&s->single);
+    transport_free(s->transport);
+    pages_free(s->pages);
+    fetcher_free(s->fetcher);
+    loop_free(s->loop);
+    endpoint_close(&s->endpoint);
+    for (size_t i = 0; i < s->row_count; i++) {
+        buf_release(&s->rows[i]->escaped);
+        free(s->rows[i]);
+    }
+    free(s->rows);
+    prompt_source_release(&s->prompts);
+    free(s->model);
+}
+
+/* Where the server runs: what the user gave, or this machine when it is the same. */
+static void know_hardware(struct session *s)
+{
+    const struct machine *given = s->options->server_hardware;
+    struct result *r = s->result;
+
+    if (given)
+        machine_copy(&r->hardware, given);
+    else if (!r->client.remote)
+        machine_copy(&r->hardware, &r->client.host);
+    else
+        session_event(s, "warning",
+                      "the server is another machine: give its hardware by --hardware FILE and "
+                      "its command by --launch-command-file FILE, or the result cannot say what "
+                      "was measured");
+    const struct machine *m = &r->hardware;
+    const char *name = m->gpu_count ? m->gpus[0].name : m->cpu;
+    if (name)
+        text_printable(s->progress.hardware, sizeof s->progress.hardware, name, strlen(name));
+}
+
+bool run_probe(const struct run_options *o, const struct run_listener *listener,
+               struct run_control *control, struct result *ret, struct err *err)
+{
+    struct session s;
+    bool ok = begin(&s, o, listener, control, ret, err) && session_connect(&s, err) &&
+              session_probe(&s, err);
+    if (ok) {
+        know_hardware(&s);
+        ok = session_calibrate(&s, err);
+    }
+    if (ok)
+        mem_set_string(&ret->run.ended_by, "done");
+    finish(&s);
+    return ok;
+}
+
+/* --- the plan --- */
+
+static double sum_prefill_estimate(const struct session *s)
+{
+    return s->prefill_tok_s > 0 ? s->prefill_tok_s : 0;
+}
+
+static void keep_notes(struct result *r, const char *notes)
+{
+    for (const char *line = notes; *line;) {
+        int n = (int)strcspn(line, "\n");
+        result_add_note(r, "%.*s", n, line);
+        line += n + (line[n] == '\n');
+    }
+}
+
+static bool make_plan(struct session *s, struct err *err)
+{
+    struct plan *plan = &s->result->plan;
+    struct buf notes;
+    bool ok = true;
+
+    buf_init(&notes, 65536);
+    plan_trim(plan, s->facts.context_limit, &notes);
+    plan_estimate(plan, sum_prefill_estimate(s));
+    if (plan->budget_ns > 0)
+        ok = plan_fit_budget(plan, sum_prefill_estimate(s), &notes, err);
+    s->progress.plan = *plan;
+    keep_notes(s->result, notes.p);
+    if (ok && plan->context_count == 0)
+        ok = err_set(err, ERR_USAGE,
+                     "the plan has no context that fits the server's limit of %" PRId64
+                     " tokens with %" PRId64 " tokens of output",
+                     s->facts.context_limit, plan->max_output);
+    if (ok && s->listener->on_plan)
+        s->listener->on_plan(s->listener->ctx, s->result, notes.p);
+    buf_release(&notes);
+    return ok;
+}
+
+/* --- cells --- */
+
+/* Tokens of KV cache a cell needs, by the plan's rule. */
+static double kv_need(const struct session *s, int64_t context, int concurrency)
+{
+    const struct plan *plan = &s->result->plan;
+    double written = (double)plan->max_output;
+
+    if (plan->capacity_rule == CAPACITY_FULL)
+        return concurrency * ((double)context + written);
+    double rate = s->fastest_stream_tok_s;
+    if (rate > 0)
+        written = fmin(written,
+                       rate * 1.2 * ns_to_s(plan->settle_ns + plan->duration_ns * plan->repeats));
+    if (plan->prompts == PROMPTS_SHARED && s->prefix_cache_seen)
+        return (double)context + concurrency * written;
+    return concurrency * ((double)context + written);
+}
+
+/* True when the cell is decided without running it. */
+static bool decide_unrun(struct session *s, struct cell *cell)
+{
+    char text[160];
+    double need = kv_need(s, cell->context_tokens, cell->concurrency);
+    double budget = (double)s->facts.kv_budget;
+    int queued = 0;
+
+    if (s->facts.kv_budget > 0 && need > budget) {
+        if (!s->options->run_over_capacity) {
+            cell->status = STATUS_OVER_CAPACITY;
+            snprintf(text, sizeof text, "needs %.0f tokens of KV cache, the server has %.0f (%s)",
+                     need, budget, s->facts.kv_source);
+            mem_set_string(&cell->reason, text);
+            return true;
+        }
+        cell->marks |= MARK_OVER_CAPACITY;
+    }
+    for (size_t i = 0; i < s->result->decode_count; i++) {
+        const struct cell *other = &s->result->decode[i];
+        queued += other->context_tokens == cell->context_tokens &&
+                  other->concurrency < cell->concurrency && other->status == STATUS_QUEUED;
+    }
+    if (queued < 2)
+        return false;
+    cell->status = STATUS_SKIPPED;
+    mem_set_string(&cell->reason, "two smaller concurrencies of this context were queued already");
+    return true;
+}
+
+static void show_cell(struct session *s, struct plan_step step, const struct cell *cell)
+{
+    struct progress_cell *p = &s->progress.cells[step.context][step.level];
+    p->state = cell ? CELL_DONE : CELL_RUNNING;
+    if (cell) {
+        p->status = cell->status;
+        p->marks = cell->marks;
+        p->total_tok_s = cell->total_tok_s;
+        p->ttft_ms = cell->ttft_ms.p50;
+        p->itl_ms = cell->itl_ms.p50;
+        if (!isnan(cell->client.cpu_pct))
+            s->progress.client_cpu_pct = cell->client.cpu_pct;
+    }
+    session_show(s);
+}
+
+static bool has_prefill_row(const struct plan *plan, int64_t context)
+{
+    for (size_t i = 0; i < plan->prefill_count; i++)
+        if (plan->prefill[i] == context)
+            return true;
+    return false;
+}
+
+/* Prefill rows that no decode cell will bring about, or all of them in standalone mode. */
+static bool measure_prefill_apart(struct session *s)
+{
+    const struct plan *plan = &s->result->plan;
+    if (plan->prefill_mode == PREFILL_NONE)
+        return true;
+    for (size_t i = 0; i < plan->prefill_count && !session_stopping(s); i++) {
+        bool decoded = false;
+        for (size_t c = 0; c < plan->context_count; c++)
+            decoded |= plan->contexts[c] == plan->prefill[i];
+        if (decoded && plan->prefill_mode == PREFILL_WARMUP)
+            continue;
+        if (!session_prefill(s, plan->prefill[i], "standalone") && !session_server_alive(s))
+            return false;
+    }
+    return true;
+}
+
+static void measure_cell(struct session *s, struct cell *cell)
+{
+    const struct plan *plan = &s->result->plan;
+    struct row_context *row;
+
+    if (decide_unrun(s, cell))
+        return;
+    row = session_context(s, cell->context_tokens);
+    if (cell->context_tokens > 0 && !row->prefill_done && plan->prefill_mode == PREFILL_WARMUP &&
+        has_prefill_row(plan, cell->context_tokens))
+        session_prefill(s, cell->context_tokens, "warmup");
+    if (session_stopping(s)) {
+        cell->status = STATUS_ERROR;
+        mem_set_string(&cell->reason, "interrupted");
+        return;
+    }
+    session_run_cell(s, cell);
+    atomic_store(&s->control->skip, 0);
+}
+
+static void estimate_rest(struct session *s, size_t done, size_t total, int64_t began_at)
+{
+    int64_t spent = clock_now() - began_at;
+    s->progress.eta_ns = done ? spent / (int64_t)done * (int64_t)(total - done) : -1;
+}
+
+static void skip_rest(struct session *s, const struct plan_step *steps, size_t from, size_t total,
+                      const char *why)
+{
+    for (size_t i = from; i < total; i++) {
+        struct cell cell;
+        cell_init(&cell, s->result->plan.contexts[steps[i].context],
+                  s->result->plan.levels[steps[i].level]);
+        cell.status = STATUS_SKIPPED;
+        mem_set_string(&cell.reason, why);
+        result_add_cell_take(s->result, &cell);
+    }
+}
+
+/* All cells in order. False when the server went away or the run was stopped. */
+static bool measure_cells(struct session *s, struct err *err)
+{
+    const struct plan *plan = &s->result->plan;
+    struct plan_step *steps = mem_array(PLAN_MAX_CONTEXTS * PLAN_MAX_LEVELS, sizeof *steps);
+    size_t total = plan_order(plan, steps, PLAN_MAX_CONTEXTS * PLAN_MAX_LEVELS);
+    int64_t began_at = clock_now();
+    bool fine = true;
+
+    for (size_t i = 0; i < total && fine; i++) {
+        struct cell cell;
+        cell_init(&cell, plan->contexts[steps[i].context], plan->levels[steps[i].level]);
+        show_cell(s, steps[i], NULL);
+        measure_cell(s, &cell);
+        struct cell *kept = result_add_cell_take(s->result, &cell);
+        show_cell(s, steps[i], kept);
+        estimate_rest(s, i + 1, total, began_at);
+        if (s->samples)
+            fine = samples_flush(s->samples, err);
+        if (session_stopping(s)) {
+            fine = err_set(err, ERR_INTERRUPT, "interrupted");
+            skip_rest(s, steps, i + 1, total, "not run: interrupted");
+        } else if (kept->status == STATUS_ERROR && !session_server_alive(s)) {
+            char why[ERR_TEXT_MAX];
+            snprintf(why, sizeof why, "%s", kept->reason ? kept->reason : "no answer");
+            mem_set_string(&s->result->run.ended_by, "server_gone");
+            fine = err_set(err, ERR_CONNECT, "the server is gone: %s", why);
+            skip_rest(s, steps, i + 1, total, "not run: the server is gone");
+        }
+        kept = &s->result->decode[i]; /* skip_rest may have moved the array */
+        if (s->listener->on_cell)
+            s->listener->on_cell(s->listener->ctx, s->result, kept, i + 1, total);
+        if (s->monitor)
+            monitor_forget(s->monitor, clock_now() - 120 * NS_PER_S);
+    }
+    s->result->run.complete = fine;
+    free(steps);
+    return fine;
+}
+
+/* A hidden first cell: kernels compiled, caches and clocks up, nothing of it kept. */
+static bool warm_up(struct session *s)
+{
+    enum { WARM_TOKENS = 64 };
+    struct buf escaped, task;
+    const struct plan *plan = &s->result->plan;
+    int64_t length = plan->prefill_count ? plan->prefill[0] : 0;
+
+    session_phase(s, PHASE_WARMUP, 0);
+    buf_init(&escaped, PROMPT_MAX_BYTES * 2);
+    buf_init(&task, 4096);
+    if (length > 0)
+        session_own_context(s, length, &escaped);
+    prompt_add_task(&s->prompts, s->next_task++, &task);
+    bool asked = session_ask(s, escaped.p, task.p, WARM_TOKENS, "warmup", 0);
+    if (asked && s->single.record.error.code != ERR_NONE)
+        session_event(s, "warning", "the warm-up request failed: %s", s->single.record.error.text);
+    buf_release(&escaped);
+    buf_release(&task);
+    return asked;
+}
+
+static bool measure_all(struct session *s, struct err *err)
+{
+    if (!session_connect(s, err) || !session_probe(s, err))
+        return false;
+    know_hardware(s);
+    if (s->listener->on_probed)
+        s->listener->on_probed(s->listener->ctx, s->result);
+    if (!open_samples(s, err) || !session_calibrate(s, err) || !make_plan(s, err))
+        return false;
+    if (!warm_up(s))
+        return err_set(err, ERR_INTERRUPT, "interrupted");
+    if (!measure_prefill_apart(s)) {
+        mem_set_string(&s->result->run.ended_by, "server_gone");
+        return err_set(err, ERR_CONNECT, "the server is gone");
+    }
+    return measure_cells(s, err);
+}
+
+bool run_measure(const struct run_options *o, const struct run_listener *listener,
+                 struct run_control *control, struct result *ret, struct err *err)
+{
+    struct session s;
+    bool ok = begin(&s, o, listener, control, ret, err) && measure_all(&s, err);
+    if (ok)
+        mem_set_string(&ret->run.ended_by, "done");
+    finish(&s);
+    return ok;
+}

@@ -1,0 +1,73 @@
+/* run.h - one measurement, from an address to a result.
+ *
+ * The layer's front door: options in, a struct result out, with a listener told of everything worth
+ * printing on the way. Nothing here prints or exits. */
+#ifndef TOKGRID_LOAD_RUN_H
+#define TOKGRID_LOAD_RUN_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "model/plan.h"
+#include "model/progress.h"
+#include "model/result.h"
+
+struct run_options {
+    const char *url;
+    const char *model; /* NULL: the one the server lists */
+    const char *api_key;
+    const char *ca_file;
+    bool insecure;
+    const char *transport; /* "own" or "curl" */
+    const char *prompt_file;
+    bool has_seed;
+    uint64_t seed;
+    double temperature; /* NAN: not sent */
+    int64_t kv_budget;  /* 0: as probed */
+    int64_t connect_timeout_ns, request_timeout_ns, load_timeout_ns, idle_timeout_ns;
+    int64_t ready_timeout_ns; /* 60 s; the expected prefill is added */
+    int max_errors;
+    bool run_over_capacity, allow_busy, no_loop_guard;
+    struct plan plan;                      /* as asked for; trimmed to the server's limits */
+    const struct machine *server_hardware; /* NULL: this machine, when the server is local */
+    const char *launch_command;            /* NULL: unknown */
+    struct progress_box *progress;         /* NULL: nobody looks */
+};
+
+/* Told from inside run_measure, on its thread. Any member may be NULL. `r` is the result so far. */
+struct run_listener {
+    void (*on_probed)(void *ctx, const struct result *r);
+    /* Asked once, after on_probed: make ready to keep the result; a failure ends the run. Where raw
+     * samples go is stored in *ret_samples, NULL: they are not kept. Borrowed. */
+    bool (*open_output)(void *ctx, const struct result *r, const char **ret_samples,
+                        struct err *err);
+    void (*on_plan)(void *ctx, const struct result *r, const char *notes);
+    void (*on_prefill)(void *ctx, const struct result *r, const struct prefill_row *row);
+    void (*on_cell)(void *ctx, const struct result *r, const struct cell *cell, size_t done,
+                    size_t total);
+    void (*on_event)(void *ctx, const char *level, const char *text);
+    void *ctx;
+};
+
+/* What may be asked of a run from a signal handler or another thread. */
+struct run_control {
+    atomic_int stop;             /* end the current cell and the run */
+    atomic_int skip;             /* end the current cell only */
+    _Atomic(struct loop *) loop; /* the run's loop while there is one */
+};
+void run_stop(struct run_control *c); /* async-signal-safe */
+void run_skip(struct run_control *c); /* async-signal-safe */
+
+/* Measure. True when the run went to its end (also with cells that are errors); false with the
+ * reason when it could not begin, the server went away, or it was stopped: *ret then still holds
+ * everything measured so far. The caller releases *ret in either case. */
+bool run_measure(const struct run_options *o, const struct run_listener *listener,
+                 struct run_control *control, struct result *ret, struct err *err) ATTR_CHECK;
+
+/* Only find out what the server is: engine, model, limits, features, each as a fact of *ret. */
+bool run_probe(const struct run_options *o, const struct run_listener *listener,
+               struct run_control *control, struct result *ret, struct err *err) ATTR_CHECK;
+
+#endif

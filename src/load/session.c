@@ -1,0 +1,175 @@
+/* session.c - the small things every part of a run does. */
+#include "load/session.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/num.h"
+
+const char *token_source_name(enum token_source source)
+{
+    static const char *const names[] = {
+        [TOKENS_USAGE_STREAM] = "usage_stream",
+        [TOKENS_USAGE_FINAL] = "usage_final",
+        [TOKENS_EVENTS] = "events",
+    };
+    return names[source];
+}
+
+bool session_stopping(const struct session *s)
+{
+    return atomic_load(&s->control->stop);
+}
+
+bool session_skipping(const struct session *s)
+{
+    return session_stopping(s) || atomic_load(&s->control->skip);
+}
+
+void session_show(struct session *s)
+{
+    if (s->options->progress)
+        progress_put(s->options->progress, &s->progress);
+}
+
+void session_event(struct session *s, const char *level, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    result_add_event(s->result, level, "%s", text);
+    progress_add_event(&s->progress, text);
+    session_show(s);
+    if (s->listener->on_event)
+        s->listener->on_event(s->listener->ctx, level, text);
+}
+
+void session_phase(struct session *s, enum run_phase phase, int64_t length_ns)
+{
+    s->progress.phase = phase;
+    s->progress.phase_started_at = clock_now();
+    s->progress.phase_length_ns = length_ns;
+    session_show(s);
+}
+
+void session_sample(struct session *s, const struct stream *stream, const char *phase,
+                    int64_t context_tokens, int concurrency, int repeat)
+{
+    struct sample sample;
+    if (!s->samples)
+        return;
+    stream_sample(stream, s->run_at, &sample);
+    for (size_t i = 0; i < sample.stamp_count; i++) /* this request's last use of them */
+        sample.stamps[i].at_ns -= s->run_at;
+    sample.phase = phase;
+    sample.context_tokens = context_tokens;
+    sample.concurrency = concurrency;
+    sample.repeat = repeat;
+    samples_add(s->samples, &sample);
+}
+
+double session_tokens_per_event(const struct session *s)
+{
+    double tokens = (double)s->ratio_tokens, events = (double)s->ratio_events;
+    if (s->ratio_events == 0 || s->token_source == TOKENS_EVENTS)
+        return 1;
+    return tokens / events;
+}
+
+void session_learn_ratio(struct session *s, const struct record *r)
+{
+    int64_t tokens = r->completion_tokens;
+    if (tokens <= 0 || r->token_events <= 0)
+        return;
+    /* an end-of-text token has no event, and neither has the tail of a cut character: a difference
+     * of two tokens in a whole request is the end's, not the events' */
+    if (llabs(tokens - r->token_events) <= 2)
+        tokens = r->token_events;
+    s->ratio_tokens += tokens;
+    s->ratio_events += r->token_events;
+}
+
+static void single_token(void *ctx, struct stream *stream, int64_t at, int64_t tokens)
+{
+    (void)ctx, (void)stream, (void)at, (void)tokens;
+}
+
+static void single_end(void *ctx, struct stream *stream)
+{
+    struct session *s = ctx;
+    (void)stream;
+    s->single_over = true;
+}
+
+static void single_open(void *ctx, struct stream *stream, const struct err *err)
+{
+    (void)ctx, (void)stream, (void)err; /* never opened ahead: stream_send connects */
+}
+
+static const struct stream_owner single_owner = {
+    .on_token = single_token,
+    .on_end = single_end,
+    .on_open = single_open,
+};
+
+/* A server that ignores max_tokens would answer for ever; it is closed well after it should have
+ * stopped, so that one that overshoots a little (whole blocks of tokens) is not. */
+static bool too_long(const struct session *s, int64_t max_tokens)
+{
+    return s->single.record.token_events > 2 * max_tokens + 32;
+}
+
+bool session_ask(struct session *s, const char *context, const char *task, int64_t max_tokens,
+                 const char *phase, int64_t context_tokens)
+{
+    struct buf opening, ending;
+
+    if (!s->single.lane)
+        stream_init(&s->single, s->transport, s->loop, &single_owner, s, 0);
+    s->single.timeout_ns = s->options->request_timeout_ns;
+    buf_init(&opening, 1 << 20);
+    buf_init(&ending, 1 << 20);
+    request_opening(s->model, &opening);
+    request_ending(&s->shape, task, max_tokens, &ending);
+    const struct part body[] = {
+        {opening.p, opening.len}, {context, strlen(context)}, {ending.p, ending.len}};
+    s->single_over = false;
+    stream_send(&s->single, CHAT_PATH, body, ARRAY_LEN(body));
+    while (!s->single_over && !session_stopping(s) && !too_long(s, max_tokens))
+        loop_turn(s->loop, clock_now() + 250 * NS_PER_MS);
+    bool over = s->single_over;
+    if (!over)
+        stream_cancel(&s->single);
+    if (!over && !session_stopping(s)) {
+        s->single.record.outcome = OUTCOME_NO_FINISH; /* an answer, ended by us */
+        over = true;
+    }
+    s->last_activity_at = clock_now();
+    session_sample(s, &s->single, phase, context_tokens, 1, 0);
+    buf_release(&opening);
+    buf_release(&ending);
+    return over;
+}
+
+bool session_server_alive(struct session *s)
+{
+    int64_t give_up_at = clock_now() + 10 * NS_PER_S;
+    struct fetch_reply reply = {0};
+    struct err err;
+    bool alive = false;
+
+    buf_init(&reply.body, 8 << 20);
+    while (!alive && !session_stopping(s) && clock_now() < give_up_at) {
+        alive = fetch(s->fetcher, "/v1/models", NULL, 5 * NS_PER_S, &reply, &err);
+        if (!alive)
+            clock_sleep(500 * NS_PER_MS);
+    }
+    buf_release(&reply.body);
+    return alive;
+}

@@ -1,0 +1,138 @@
+/* session.h - what the parts of one run share: the connection to the server, what was learned about
+ * it, the prompts, and the result being made. Private to load/. */
+#ifndef TOKGRID_LOAD_SESSION_H
+#define TOKGRID_LOAD_SESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "load/dialect.h"
+#include "load/hardware.h"
+#include "load/monitor.h"
+#include "load/prompt.h"
+#include "load/request.h"
+#include "load/run.h"
+#include "load/stream.h"
+#include "model/result.h"
+#include "model/sample.h"
+#include "net/fetch.h"
+#include "net/loop.h"
+#include "net/transport.h"
+
+#define CHAT_PATH "/v1/chat/completions"
+
+/* Where token counts come from, best first (measurement.md section 3). */
+enum token_source { TOKENS_USAGE_STREAM, TOKENS_USAGE_FINAL, TOKENS_EVENTS };
+const char *token_source_name(enum token_source s);
+
+/* The text all streams of a context's cells share, JSON-escaped. */
+struct row_context {
+    int64_t context_tokens;
+    size_t words;
+    uint64_t text; /* which of the prompt source's texts */
+    struct buf escaped;
+    int64_t ttft_ns; /* of its cold prefill; 0: not measured */
+    bool prefill_done;
+};
+
+struct session {
+    const struct run_options *options;
+    const struct run_listener *listener;
+    struct run_control *control;
+    struct result *result;
+    struct progress progress;
+    struct sample_file *samples;
+    const char *samples_path; /* the listener's */
+
+    struct endpoint endpoint;
+    struct loop *loop;
+    struct transport *transport;
+    struct fetcher *fetcher;
+    struct pages *pages;
+    const struct dialect *dialect;
+    struct server_facts facts;
+    char *model;
+    struct request_shape shape;
+    enum token_source token_source;
+    int64_t ratio_tokens, ratio_events; /* of completed requests: usage / events */
+    int64_t idle_ttft_ns;               /* the best of a few tiny requests */
+    bool prefix_cache_seen;             /* a repeated prompt was answered from a cache */
+    bool counts_prompt;                 /* usage.prompt_tokens is there */
+
+    struct prompt_source prompts;
+    struct prompt_fit fit;
+    struct row_context **rows;
+    size_t row_count, row_cap;
+    uint64_t next_text, next_task; /* texts and tasks are never used twice */
+
+    struct monitor *monitor;
+    struct hardware_probe *gpus;
+    int64_t run_at;              /* monotonic: samples count from here */
+    int64_t last_activity_at;    /* when our last request ended */
+    double fastest_stream_tok_s; /* for the `window` capacity rule */
+    double prefill_tok_s;        /* newest estimate */
+
+    struct stream single; /* for one request at a time */
+    bool single_over;
+};
+
+/* Interrupted: by the user (stop) or for this cell only (skip). */
+bool session_stopping(const struct session *s);
+bool session_skipping(const struct session *s); /* stop or skip */
+
+/* Add to the result's events and tell the listener. */
+void session_event(struct session *s, const char *level, const char *format, ...) ATTR_PRINTF(3, 4);
+void session_phase(struct session *s, enum run_phase phase, int64_t length_ns);
+void session_show(struct session *s); /* hand the progress to whoever looks */
+
+/* Record a finished request's sample. */
+void session_sample(struct session *s, const struct stream *stream, const char *phase,
+                    int64_t context_tokens, int concurrency, int repeat);
+
+/* Tokens in one event, by the completed requests of this run; 1 until something is known. */
+double session_tokens_per_event(const struct session *s);
+void session_learn_ratio(struct session *s, const struct record *r);
+
+/* One request, waited for: `context` is the escaped shared part ("" for none). The record is in
+ * s->single.record. False only when interrupted; a failed request is a record with an error. */
+bool session_ask(struct session *s, const char *context, const char *task, int64_t max_tokens,
+                 const char *phase, int64_t context_tokens);
+
+/* Is anybody there? A plain request within five seconds, tried for up to ten. */
+bool session_server_alive(struct session *s);
+
+/* probe.c: connect, find model and engine, learn limits and features. */
+bool session_connect(struct session *s, struct err *err) ATTR_CHECK;
+bool session_probe(struct session *s, struct err *err) ATTR_CHECK;
+
+/* calibrate.c: what the server obeys, token source, words to tokens, idle TTFT. */
+bool session_calibrate(struct session *s, struct err *err) ATTR_CHECK;
+
+/* context.c: the shared text of a context, made when first asked for; exact length where the
+ * server can count. Never NULL. */
+struct row_context *session_context(struct session *s, int64_t context_tokens);
+/* The same text behind a nonce of its own: as long, and cold for any prefix cache. */
+void session_cold_context(struct session *s, const struct row_context *row,
+                          struct buf *ret_escaped);
+/* The same length, another text and nonce, for a stream that shares nothing. */
+void session_own_context(struct session *s, int64_t context_tokens, struct buf *ret_escaped);
+/* A context's real length was seen: improve the estimate where nothing better is known. True when
+ * the text should be made anew and asked again, because it was off by more than 2 %. */
+bool session_correct_length(struct session *s, int64_t context_tokens, int64_t prompt_tokens);
+
+/* prefill.c */
+bool session_prefill(struct session *s, int64_t context_tokens, const char *how);
+/* Warm the context's text before a cell; the record is in s->single.record. */
+bool session_warm(struct session *s, struct row_context *row);
+
+/* idle.c: wait until the server has nothing to do. False: still busy at the limit, or interrupted.
+ */
+bool session_wait_idle(struct session *s, int64_t limit_ns);
+
+/* cell.c: run one decode cell; *cell is filled. */
+void session_run_cell(struct session *s, struct cell *cell);
+
+#endif

@@ -1,0 +1,445 @@
+/* stream.c - follows one answer and decides what it was.
+ *
+ * Everything that can go wrong ends in settle(): HTTP status, error objects inside a 200, bodies
+ * that are no event stream, ends without an end mark. The lane may not be touched from its body
+ * callbacks, so a stream that must be stopped there sets the kill timer. */
+#include "load/stream.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/num.h"
+#include "base/text.h"
+
+enum { PLAIN_MAX_BYTES = 64 << 10, SCRATCH_MAX_BYTES = SSE_EVENT_MAX };
+
+bool outcome_is_failure(enum sample_outcome o)
+{
+    return o == OUTCOME_TRUNCATED || o == OUTCOME_FAILED || o == OUTCOME_REJECTED ||
+           o == OUTCOME_TIMED_OUT || o == OUTCOME_EMPTY;
+}
+
+static void note_usage(struct stream *s, const struct event *e)
+{
+    struct record *r = &s->record;
+    if (e->prompt_tokens >= 0) {
+        if (r->prompt_tokens >= 0 && e->prompt_tokens != r->prompt_tokens && r->token_events > 0)
+            r->usage_fell = true;
+        r->prompt_tokens = e->prompt_tokens;
+    }
+    if (e->cached_tokens >= 0)
+        r->cached_tokens = e->cached_tokens;
+    if (e->completion_tokens >= 0) {
+        if (e->completion_tokens < r->completion_tokens)
+            r->usage_fell = true;
+        r->completion_tokens = e->completion_tokens;
+    }
+    if (!isnan(e->prompt_ms))
+        r->prompt_ms = e->prompt_ms;
+}
+
+static void note_token(struct stream *s, const struct event *e)
+{
+    struct record *r = &s->record;
+    int64_t at = s->stamp->at, tokens = 0;
+
+    if (!r->first_token_at)
+        r->first_token_at = at;
+    else if (!r->second_token_at)
+        r->second_token_at = at;
+    if (!r->first_visible_at && e->channel != CHANNEL_REASONING)
+        r->first_visible_at = at;
+    r->last_token_at = s->progress_at = at;
+    r->token_events++;
+    /* usage is credited to token events only: a total that arrives behind the text (the final usage
+     * object) says nothing about when its tokens were made */
+    if (r->completion_tokens > s->credited) {
+        tokens = r->completion_tokens - s->credited;
+        s->credited = r->completion_tokens;
+        r->usage_growths++;
+    }
+    MEM_GROW(s->stamps, s->stamp_count, s->stamp_cap);
+    s->stamps[s->stamp_count++] = (struct token_stamp){at, (int32_t)tokens};
+    s->owner->on_token(s->ctx, s, at, tokens);
+    if (s->owner->on_text)
+        s->owner->on_text(s->ctx, s, e->channel, e->text);
+}
+
+static void copy_slice(struct slice from, char *out, size_t size)
+{
+    struct buf plain;
+    buf_init(&plain, 4096);
+    event_unescape(from, &plain);
+    text_printable(out, size, plain.p, plain.len);
+    buf_release(&plain);
+}
+
+static void note_error(struct stream *s, const struct event *e)
+{
+    struct record *r = &s->record;
+    char text[400];
+    if (r->error.code != ERR_NONE)
+        return;
+    copy_slice(e->error, text, sizeof text);
+    err_set(&r->error, ERR_SERVER, "%s", text[0] ? text : "an error without a message");
+    if (e->error_code == 429 || e->error_code == 503)
+        r->outcome = OUTCOME_REJECTED;
+}
+
+static void on_event(void *ctx, const struct sse_event *sse)
+{
+    struct stream *s = ctx;
+    struct record *r = &s->record;
+    struct event e;
+
+    buf_reset(&s->scratch);
+    event_read(sse->data, sse->len, &s->scratch, &e);
+    if (e.kind == EVENT_EMPTY)
+        return;
+    if (e.kind == EVENT_DONE) {
+        s->done_seen = true;
+        return;
+    }
+    if (!r->first_event_at)
+        r->first_event_at = s->stamp->at;
+    if (e.kind == EVENT_MALFORMED) {
+        char text[200];
+        text_printable(text, sizeof text, sse->data, sse->len);
+        if (r->error.code == ERR_NONE)
+            err_set(&r->error, ERR_PROTOCOL, "an event that is no JSON: %s", text);
+        return;
+    }
+    if (e.has_error || strcmp(sse->type, "error") == 0) {
+        note_error(s, &e);
+        return;
+    }
+    if (e.id.n && !s->request_id[0])
+        copy_slice(e.id, s->request_id, sizeof s->request_id);
+    if (e.has_usage)
+        note_usage(s, &e);
+    if (e.channel != CHANNEL_NONE)
+        note_token(s, &e);
+    enum finish_kind kind = event_finish_kind(e.finish);
+    if (kind != FINISH_NONE && !s->finish_seen) {
+        s->finish_seen = true;
+        copy_slice(e.finish, r->finish, sizeof r->finish);
+        if (kind == FINISH_FAILED && r->error.code == ERR_NONE)
+            err_set(&r->error, ERR_SERVER, "the server ended the answer with finish_reason '%s'",
+                    r->finish);
+    }
+}
+
+/* What the head promises decides how the body is read. */
+static void on_head(void *ctx, const struct http_head *head, const struct read_stamp *stamp)
+{
+    struct stream *s = ctx;
+    struct record *r = &s->record;
+    const struct lane_times *times = lane_times(s->lane);
+
+    s->head = *head;
+    r->http_status = head->status;
+    r->head_at = stamp ? stamp->at : 0;
+    r->send_at = times->send_at;
+    r->sent_at = times->sent_at;
+    r->connect_ns = times->connect_ns;
+    r->retried = times->retried;
+    s->is_sse = head->status == 200 && !head->content_encoding[0] &&
+                strcmp(head->content_type, "application/json") != 0 &&
+                strcmp(head->content_type, "text/html") != 0;
+}
+
+static void on_body(void *ctx, const char *p, size_t n, const struct read_stamp *stamp)
+{
+    struct stream *s = ctx;
+    s->record.bytes += (int64_t)n;
+    if (stamp->at != s->last_read_at) {
+        s->last_read_at = stamp->at;
+        s->record.reads++;
+        if (s->owner->on_read)
+            s->owner->on_read(s->ctx, s, stamp);
+    }
+    if (!s->is_sse) {
+        size_t room = s->plain.max - s->plain.len;
+        buf_add(&s->plain, p, n < room ? n : room);
+        return;
+    }
+    s->stamp = stamp;
+    sse_feed(&s->sse, p, n);
+    s->stamp = NULL;
+    if (s->sse.too_long && s->record.error.code == ERR_NONE) {
+        err_set(&s->record.error, ERR_LIMIT, "an event larger than %d MiB", SSE_EVENT_MAX >> 20);
+        loop_timer_set(s->loop, &s->kill, clock_now());
+    }
+}
+
+/* A status that is no success: what the body says, in one line. */
+static void settle_status(struct stream *s)
+{
+    struct record *r = &s->record;
+    struct buf message;
+
+    buf_init(&message, PLAIN_MAX_BYTES);
+    bool said = event_error_body(s->plain.p, s->plain.len, &message);
+    if (r->http_status >= 300 && r->http_status < 400)
+        err_set(&r->error, ERR_HTTP, "HTTP %d: the server redirects to %s; use that address",
+                r->http_status, s->head.location[0] ? s->head.location : "nowhere");
+    else
+        err_set(&r->error, ERR_HTTP, "HTTP %d%s%.400s", r->http_status, said ? ": " : "",
+                message.p);
+    buf_release(&message);
+    r->outcome = r->http_status == 429 || r->http_status == 503 ? OUTCOME_REJECTED : OUTCOME_FAILED;
+}
+
+/* A 200 whose body is no event stream. */
+static void settle_plain(struct stream *s)
+{
+    struct record *r = &s->record;
+    struct buf message;
+    const struct buf *body = s->is_sse ? &s->sse.stray : &s->plain;
+
+    r->outcome = OUTCOME_FAILED;
+    if (s->head.content_encoding[0]) {
+        err_set(&r->error, ERR_PROTOCOL,
+                "the answer is compressed (%s) although identity was asked for: its timing would "
+                "mean nothing; switch compression off for event streams",
+                s->head.content_encoding);
+        return;
+    }
+    buf_init(&message, PLAIN_MAX_BYTES);
+    bool json = body->len > 0 && (body->p[0] == '{' || body->p[0] == '[');
+    if (json && strstr(body->p, "\"choices\""))
+        err_set(&r->error, ERR_PROTOCOL, "the server answered in one piece instead of streaming");
+    else if (event_error_body(body->p, body->len, &message))
+        err_set(&r->error, ERR_SERVER, "%.400s", message.p);
+    else if (s->head.content_type[0])
+        err_set(&r->error, ERR_PROTOCOL, "the answer is %s, not an event stream",
+                s->head.content_type);
+    else
+        err_set(&r->error, ERR_PROTOCOL, "the answer is not an event stream");
+    buf_release(&message);
+}
+
+static void settle_stream(struct stream *s, const struct err *lane_error)
+{
+    struct record *r = &s->record;
+
+    if (r->error.code != ERR_NONE) {
+        if (r->outcome != OUTCOME_REJECTED)
+            r->outcome = OUTCOME_FAILED;
+    } else if (lane_error) {
+        r->error = *lane_error;
+        r->outcome = lane_error->code == ERR_TIMEOUT ? OUTCOME_TIMED_OUT : OUTCOME_FAILED;
+        if (lane_error->code == ERR_CLOSED && r->first_event_at)
+            r->outcome = OUTCOME_TRUNCATED;
+    } else if (s->sse.events == 0 && s->sse.stray.len > 0) {
+        settle_plain(s);
+        return;
+    } else if (r->token_events == 0) {
+        r->outcome = OUTCOME_EMPTY;
+        err_set(&r->error, ERR_SERVER, "an empty answer: not a single token");
+        return;
+    } else if (s->finish_seen) {
+        r->outcome = OUTCOME_COMPLETE;
+        return;
+    } else if (s->done_seen) {
+        r->outcome = OUTCOME_NO_FINISH;
+        return;
+    } else {
+        r->outcome = OUTCOME_TRUNCATED;
+        err_set(&r->error, ERR_CLOSED, "the answer ended without finish_reason or [DONE]%s%.200s",
+                s->sse.stray.len ? "; its last words: " : "", s->sse.stray.p);
+    }
+    if (r->token_events > 0)
+        err_prefix(&r->error, "after %" PRId64 " token events", r->token_events);
+}
+
+static void settle(struct stream *s, const struct err *lane_error, int64_t at)
+{
+    struct record *r = &s->record;
+    struct read_stamp stamp = {.at = at};
+
+    if (s->is_sse) {
+        s->stamp = &stamp;
+        sse_finish(&s->sse);
+        s->stamp = NULL;
+    }
+    r->close_at = at;
+    if (!r->send_at)
+        r->send_at = r->planned_at;
+    if (r->http_status && r->http_status != 200)
+        settle_status(s);
+    else if (r->http_status && !s->is_sse && !lane_error)
+        settle_plain(s);
+    else
+        settle_stream(s, lane_error);
+    s->active = false;
+    loop_timer_cancel(s->loop, &s->watchdog);
+    loop_timer_cancel(s->loop, &s->kill);
+}
+
+static void on_end(void *ctx, const struct err *err, int64_t at)
+{
+    struct stream *s = ctx;
+    if (!s->active) { /* lane_open failed */
+        s->owner->on_open(s->ctx, s, err);
+        return;
+    }
+    settle(s, err, at);
+    s->owner->on_end(s->ctx, s);
+}
+
+static void on_open(void *ctx)
+{
+    struct stream *s = ctx;
+    s->owner->on_open(s->ctx, s, NULL);
+}
+
+static const struct lane_events lane_callbacks = {on_open, on_head, on_body, on_end};
+
+static void end_by_us(struct stream *s, const struct err *why)
+{
+    lane_cancel(s->lane);
+    settle(s, why, clock_now());
+    s->owner->on_end(s->ctx, s);
+}
+
+static void on_watchdog(void *ctx)
+{
+    struct stream *s = ctx;
+    struct err err;
+    char text[NUM_TEXT_MAX];
+    int64_t due = s->progress_at + s->timeout_ns;
+
+    if (due > clock_now()) {
+        loop_timer_set(s->loop, &s->watchdog, due);
+        return;
+    }
+    err_set(&err, ERR_TIMEOUT, "no %stoken for %s", s->record.token_events ? "further " : "",
+            num_duration_text(text, s->timeout_ns));
+    end_by_us(s, &err);
+}
+
+static void on_kill(void *ctx)
+{
+    struct stream *s = ctx;
+    end_by_us(s, NULL);
+}
+
+void stream_init(struct stream *s, struct transport *t, struct loop *loop,
+                 const struct stream_owner *owner, void *ctx, int index)
+{
+    memset(s, 0, sizeof *s);
+    s->transport = t;
+    s->loop = loop;
+    s->owner = owner;
+    s->ctx = ctx;
+    s->index = index;
+    s->timeout_ns = 600 * NS_PER_S;
+    s->watchdog = (struct loop_timer){.fn = on_watchdog, .ctx = s};
+    s->kill = (struct loop_timer){.fn = on_kill, .ctx = s};
+    s->lane = lane_new(t, &lane_callbacks, s);
+    sse_init(&s->sse, SSE_EVENT_MAX, on_event, s);
+    buf_init(&s->scratch, SCRATCH_MAX_BYTES);
+    buf_init(&s->plain, PLAIN_MAX_BYTES);
+}
+
+void stream_release(struct stream *s)
+{
+    if (!s->lane)
+        return;
+    loop_timer_cancel(s->loop, &s->watchdog);
+    loop_timer_cancel(s->loop, &s->kill);
+    lane_free(s->lane);
+    sse_release(&s->sse);
+    buf_release(&s->scratch);
+    buf_release(&s->plain);
+    free(s->stamps);
+    memset(s, 0, sizeof *s);
+}
+
+void stream_open(struct stream *s)
+{
+    lane_open(s->lane);
+}
+
+void stream_send(struct stream *s, const char *path, const struct part *body, size_t parts)
+{
+    struct http_request request = {.method = "POST", .path = path, .body_parts = parts};
+
+    memcpy(request.body, body, parts * sizeof *body);
+    s->record = (struct record){.planned_at = clock_now(),
+                                .prompt_tokens = -1,
+                                .completion_tokens = -1,
+                                .cached_tokens = -1,
+                                .prompt_ms = NAN};
+    s->stamp_count = 0;
+    s->credited = 0;
+    s->request_id[0] = '\0';
+    s->is_sse = s->done_seen = s->finish_seen = false;
+    s->active = true;
+    s->progress_at = s->record.planned_at;
+    sse_reset(&s->sse);
+    buf_reset(&s->plain);
+    loop_timer_set(s->loop, &s->watchdog, s->progress_at + s->timeout_ns);
+    lane_send(s->lane, &request);
+}
+
+void stream_cancel(struct stream *s)
+{
+    bool was_active = s->active;
+    lane_cancel(s->lane);
+    loop_timer_cancel(s->loop, &s->watchdog);
+    loop_timer_cancel(s->loop, &s->kill);
+    s->active = false;
+    if (!was_active)
+        return;
+    s->record.outcome = OUTCOME_CANCELLED;
+    s->record.close_at = clock_now();
+    if (!s->record.send_at)
+        s->record.send_at = s->record.planned_at;
+}
+
+bool stream_active(const struct stream *s)
+{
+    return s->active;
+}
+
+static int64_t since(int64_t at, int64_t run_at)
+{
+    return at ? at - run_at : -1;
+}
+
+void stream_sample(const struct stream *s, int64_t run_at, struct sample *ret)
+{
+    const struct record *r = &s->record;
+    *ret = (struct sample){
+        .stream = s->index,
+        .outcome = r->outcome,
+        .send_ns = since(r->send_at, run_at),
+        .headers_ns = since(r->head_at, run_at),
+        .first_event_ns = since(r->first_event_at, run_at),
+        .first_token_ns = since(r->first_token_at, run_at),
+        .first_visible_ns = since(r->first_visible_at, run_at),
+        .second_token_ns = since(r->second_token_at, run_at),
+        .last_token_ns = since(r->last_token_at, run_at),
+        .close_ns = since(r->close_at, run_at),
+        .connect_ns = r->connect_ns,
+        .prompt_tokens = r->prompt_tokens,
+        .completion_tokens = r->completion_tokens,
+        .cached_tokens = r->cached_tokens,
+        .events = r->token_events,
+        .reads = r->reads,
+        .bytes = r->bytes,
+        .http_status = r->http_status,
+        .retried = r->retried,
+        .stamps = s->stamps,
+        .stamp_count = s->stamp_count,
+    };
+    snprintf(ret->finish, sizeof ret->finish, "%s", r->finish);
+    if (r->error.code != ERR_NONE)
+        text_printable(ret->error, sizeof ret->error, r->error.text, strlen(r->error.text));
+}
