@@ -1,0 +1,57 @@
+# Verbs around Meson; `make help` lists them. BUILD is the folder, PRESET a file in presets/, and
+# SUITES the test suites (all but the checks when empty).
+BUILD = build
+PRESET =
+SUITES =
+S = 30
+T =
+
+# In `make test` terms: what runs under the sanitizers.
+SANITIZED = unit fuzz-replay e2e
+
+.DEFAULT_GOAL := all
+.PHONY: all asan check clean demo fmt fuzz golden help install test tsan valgrind
+
+all: $(BUILD)/build.ninja ## build: the program is build/tokgrid
+	@ninja -C $(BUILD)
+
+$(BUILD)/build.ninja:
+	meson setup $(BUILD) $(if $(PRESET),--native-file presets/$(PRESET).ini)
+
+demo: all ## measure a real engine on this machine, in about two minutes
+	@tools/demo $(BUILD)
+
+test: all ## run the tests; T=word: only those with it in their name
+	@tools/run-tests $(BUILD) '$(T)' $(SUITES)
+
+check: all ## format, layers, headers alone, words, static analysis
+	@tools/run-tests $(BUILD) '$(T)' checks
+
+asan: ## tests under address and undefined-behaviour sanitizers
+	@$(MAKE) test BUILD=build-asan PRESET=asan SUITES='$(SANITIZED)' T='$(T)'
+
+tsan: ## tests under the thread sanitizer
+	@$(MAKE) test BUILD=build-tsan PRESET=tsan SUITES='$(SANITIZED)' T='$(T)'
+
+valgrind: all ## unit tests under valgrind
+	@TEST_WRAPPER='valgrind --quiet --error-exitcode=9 --leak-check=full' \
+	    tools/run-tests $(BUILD) '$(T)' unit
+
+fuzz: ## T=name S=60: fuzz one target for so many seconds; without T each of them
+	@$(MAKE) all BUILD=build-fuzz PRESET=fuzz
+	@tools/fuzz build-fuzz '$(T)' $(S)
+
+install: all ## install the program and its man pages; DESTDIR is respected
+	@meson install -C $(BUILD)
+
+golden: all ## write the golden files anew; review the difference
+	@TOKGRID_GOLDEN_UPDATE=1 tools/run-tests $(BUILD) '$(T)' unit
+
+fmt: ## format the C sources
+	@tools/check-format --fix
+
+clean: ## remove what was built, for every preset
+	rm -rf build build-asan build-ci build-fuzz build-tsan
+
+help: ## list the verbs
+	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18

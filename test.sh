@@ -1,0 +1,105 @@
+#!/bin/sh
+# test.sh - all that CI runs, and the one command to trust: installs what is needed, then each step
+# below. Ends with `N passed, N failed, N skipped`; exits with 1 when anything failed.
+#
+# The main part is `make test`; the other steps are verbs of the Makefile too.
+set -u
+
+cd "$(dirname "$0")" || exit 1
+passed=0
+failed=0
+skipped=0
+notes=$(mktemp)
+stage=$(mktemp -d)
+trap 'rm -rf "$notes" "$stage"' EXIT
+trap 'exit 130' INT TERM
+
+began=$(date +%s)
+
+# fail NAME: a step that is not made of tests, or could not even start.
+fail() {
+    failed=$((failed + 1))
+    echo "failed: $1" >>"$notes"
+}
+
+heading() {
+    printf '\n==> %s (%s s)\n' "$1" $(($(date +%s) - began))
+}
+
+# tests NAME BUILD COMMAND...: runs meson tests, and adds up what they were.
+tests() {
+    name=$1 log=$2/meson-logs/testlog.json
+    shift 2
+    heading "$name"
+    rm -f "$log"
+    status=0
+    "$@" || status=$?
+    if [ ! -s "$log" ]; then
+        fail "$name: could not be built or started (exit status $status)"
+        return
+    fi
+    counts=$(tools/count-tests "$log") || {
+        fail "$name: $log cannot be read"
+        return
+    }
+    printf '%s\n' "$counts" | sed -e '$d' -e "s|^\([a-z]*\): |\1: $name: |" >>"$notes"
+    # shellcheck disable=SC2046 # three numbers
+    set -- $(printf '%s\n' "$counts" | tail -n 1)
+    passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
+    if [ "$status" -ne 0 ] && [ "$2" -eq 0 ]; then
+        fail "$name: exit status $status although no test failed"
+    fi
+}
+
+# step NAME COMMAND...: one test made of one command.
+step() {
+    name=$1
+    shift
+    heading "$name"
+    if "$@"; then
+        passed=$((passed + 1))
+    else
+        fail "$name"
+    fi
+}
+
+# The installed program answers, and its man pages are clean.
+installed() {
+    DESTDIR=$stage meson install -C build-ci --no-rebuild --quiet || return 1
+    program=$(find "$stage" -name tokgrid -type f -perm -u+x)
+    "$program" --version || return 1
+    pages=$(find "$stage" -name 'tokgrid*.1' | sort)
+    [ -n "$pages" ] || return 1
+    for page in $pages; do
+        warnings=$(LC_ALL=C.UTF-8 MANWIDTH=80 man --warnings -l "$page" 2>&1 >/dev/null)
+        [ -z "$warnings" ] || {
+            echo "$page: $warnings"
+            return 1
+        }
+    done
+    echo "$pages" | sed "s|$stage||"
+}
+
+heading packages
+tools/install-packages build engine test check || fail packages
+
+tests 'gcc, warnings are errors' build-ci make test BUILD=build-ci PRESET=ci
+tests 'checks' build-ci make check BUILD=build-ci PRESET=ci
+tests 'address and undefined-behaviour sanitizers' build-asan make asan
+tests 'thread sanitizer' build-tsan make tsan
+if make all BUILD=build-fuzz PRESET=fuzz; then
+    for target in tests/fuzz/fuzz_*.c; do
+        [ -f "$target" ] || continue
+        target=$(basename "$target" .c)
+        step "$target" tools/fuzz build-fuzz "${target#fuzz_}" 10
+    done
+else
+    fail 'fuzz targets: could not be built'
+fi
+step 'installation' installed
+
+heading 'in short'
+grep '^skipped' "$notes"
+grep '^failed' "$notes"
+printf '%s passed, %s failed, %s skipped\n' "$passed" "$failed" "$skipped"
+[ "$failed" -eq 0 ]
