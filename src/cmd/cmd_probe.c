@@ -81,7 +81,7 @@ static int probe(int argc, char **argv)
 {
     struct run_settings settings;
     struct run_options options;
-    struct run_control control = {0};
+    struct run_control control;
     struct result result;
     struct buf out;
     struct err err = {0};
@@ -90,7 +90,7 @@ static int probe(int argc, char **argv)
     run_settings_init(&settings);
     if (!command_parse(&cmd_probe, argc, argv, &settings, &exit_code))
         return exit_code;
-    if (!run_settings_apply(&settings, &options, &err)) {
+    if (!run_settings_apply(&settings, &options, &err) || !run_control_init(&control, &err)) {
         run_settings_release(&settings);
         return command_fail(&err);
     }
@@ -101,6 +101,9 @@ static int probe(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     const struct run_listener listener = {.on_event = on_event};
     bool ok = run_probe(&options, &listener, &control, &result, &err);
+    (void)signal(SIGINT, SIG_DFL);
+    (void)signal(SIGTERM, SIG_DFL);
+    run_control_release(&control);
     buf_init(&out, 1 << 20);
     if (settings.json)
         write_json(&result, &out);

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,7 @@ struct running {
 
 /* --- signals: the first asks the run to stop, the second insists --- */
 
+static const int signal_numbers[] = {SIGINT, SIGTERM, SIGHUP};
 static struct run_control *signalled;
 static volatile sig_atomic_t signals_seen;
 
@@ -51,13 +53,19 @@ static void on_signal(int number)
 
 static void catch_signals(struct run_control *control)
 {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction action = {.sa_handler = on_signal};
 
     signalled = control;
-    for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
-        sigaction(numbers[i], &action, NULL);
-    signal(SIGPIPE, SIG_IGN);
+    for (size_t i = 0; i < ARRAY_LEN(signal_numbers); i++)
+        sigaction(signal_numbers[i], &action, NULL);
+    (void)signal(SIGPIPE, SIG_IGN);
+}
+
+/* The run is over: from here a signal ends the program as it always does. */
+static void release_signals(void)
+{
+    for (size_t i = 0; i < ARRAY_LEN(signal_numbers); i++)
+        (void)signal(signal_numbers[i], SIG_DFL);
 }
 
 /* --- where the result lies --- */
@@ -87,7 +95,7 @@ static void choose_paths(struct running *run)
         buf_adds(&path, o->out);
     } else {
         gmtime_r(&now, &tm);
-        strftime(stamp, sizeof stamp, "runs/%Y%m%d-%H%M%S-", &tm);
+        (void)strftime(stamp, sizeof stamp, "runs/%Y%m%d-%H%M%S-", &tm);
         buf_adds(&path, stamp);
         add_file_name(run->result->subject.model, &path);
         buf_adds(&path, ".json");
@@ -101,12 +109,22 @@ static void choose_paths(struct running *run)
     buf_release(&path);
 }
 
+/* A line of progress. A reader that went away does not end a measurement. */
+static void line(struct running *run, const char *format, ...) ATTR_PRINTF(2, 3);
+static void line(struct running *run, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    (void)vfprintf(run->lines, format, args);
+    va_end(args);
+}
+
 static void say(struct running *run, const char *level, const char *text)
 {
     if (run->screen)
         return; /* the screen shows events itself */
     if (strcmp(level, "info") == 0 && run->lines)
-        fprintf(run->lines, "  %s\n", text);
+        line(run, "  %s\n", text);
     else if (strcmp(level, "info") != 0)
         fprintf(stderr, "tokgrid: %s: %s\n", level, text);
 }
@@ -169,7 +187,7 @@ static void on_plan(void *ctx, const struct result *r, const char *notes)
     const struct screen_options screen = {
         .mono = no_colour && *no_colour, .on_key = on_key, .ctx = run};
     if (!o->plain && !o->quiet && !o->json && isatty(STDOUT_FILENO)) {
-        fflush(stdout);
+        (void)fflush(stdout);
         run->screen = screen_start(&run->box, &screen, &err); /* NULL: plain lines it is */
     }
 }
@@ -200,7 +218,7 @@ static void on_event(void *ctx, const char *level, const char *text)
 
 /* --- the end --- */
 
-static void print_tables(struct running *run)
+static void write_tables(struct running *run, struct buf *out)
 {
     const char *no_colour = getenv("NO_COLOR"), *term = getenv("TERM");
     bool terminal = isatty(STDOUT_FILENO);
@@ -209,43 +227,52 @@ static void print_tables(struct running *run)
         .ascii = !locale_is_utf8(),
         .colour = terminal && !(no_colour && *no_colour) && term && strcmp(term, "dumb") != 0,
     };
-    struct buf text;
-    buf_init(&text, 16 << 20);
-    table_write(run->result, &options, &text);
-    fputs("\n", stdout);
-    fwrite(text.p, 1, text.len, stdout);
-    buf_release(&text);
+    buf_addc(out, '\n');
+    table_write(run->result, &options, out);
+}
+
+/* Document or tables, and where the result lies. */
+static int print_result(struct running *run)
+{
+    const struct run_settings *o = run->settings;
+    struct buf out;
+    int exit_code = EXIT_CODE_DONE;
+
+    buf_init(&out, 16 << 20);
+    if (o->json)
+        buf_add(&out, run->document.p, run->document.len);
+    else if (!o->quiet)
+        write_tables(run, &out);
+    if (out.len)
+        exit_code = command_print(&out);
+    if (run->lines && !run->save_failed)
+        line(run, "\nResult: %s\n", run->out_path);
+    buf_release(&out);
+    return run->save_failed ? EXIT_CODE_FAILED : exit_code;
 }
 
 static int report(struct running *run, bool measured, struct err *err)
 {
-    const struct run_settings *o = run->settings;
-    bool anything = run->result->decode_count > 0 || run->result->prefill_count > 0;
-    bool valid = result_count_status(run->result, STATUS_VALID) > 0 ||
-                 result_count_status(run->result, STATUS_QUEUED) > 0;
+    const struct result *r = run->result;
+    int exit_code = EXIT_CODE_DONE;
 
-    if (run->out_path && anything)
+    if (r->decode_count > 0 || r->prefill_count > 0) {
         save(run);
-    else if (run->samples_path && !o->no_samples)
+        exit_code = print_result(run);
+    } else if (run->samples_path && !run->settings->no_samples) {
         unlink(run->samples_path); /* samples of nothing */
-    if (o->json && anything)
-        fwrite(run->document.p, 1, run->document.len, stdout);
-    else if (!o->quiet && anything)
-        print_tables(run);
-    if (run->lines && anything && !run->save_failed)
-        fprintf(run->lines, "\nResult: %s\n", run->out_path);
-    fflush(stdout);
+    }
     if (!measured)
         return command_fail(err);
-    if (run->save_failed)
-        return EXIT_CODE_FAILED;
-    if (!valid && run->result->decode_count > 0) {
-        const struct cell *c = &run->result->decode[0];
+    bool valid =
+        result_count_status(r, STATUS_VALID) > 0 || result_count_status(r, STATUS_QUEUED) > 0;
+    if (!valid && r->decode_count > 0) {
+        const struct cell *c = &r->decode[0];
         err_set(err, ERR_SERVER, "no cell is valid; the first is %s: %s", status_name(c->status),
                 c->reason ? c->reason : "no reason known");
         return command_fail(err);
     }
-    return EXIT_CODE_DONE;
+    return exit_code;
 }
 
 static int run(int argc, char **argv)
@@ -260,7 +287,8 @@ static int run(int argc, char **argv)
     run_settings_init(&settings);
     if (!command_parse(&cmd_run, argc, argv, &settings, &exit_code))
         return exit_code;
-    if (!run_settings_apply(&settings, &options, &err)) {
+    if (!run_settings_apply(&settings, &options, &err) ||
+        !run_control_init(&running.control, &err)) {
         run_settings_release(&settings);
         return command_fail(&err);
     }
@@ -269,7 +297,7 @@ static int run(int argc, char **argv)
     running.result = &result;
     running.lines = settings.quiet ? NULL : settings.json ? stderr : stdout;
     if (running.lines)
-        setvbuf(running.lines, NULL, _IOLBF, 0); /* a pipe sees each line as it comes */
+        (void)setvbuf(running.lines, NULL, _IOLBF, 0); /* a pipe sees each line as it comes */
     progress_box_init(&running.box);
     buf_init(&running.document, RESULT_MAX_BYTES);
     options.progress = &running.box;
@@ -277,6 +305,8 @@ static int run(int argc, char **argv)
     bool measured = run_measure(&options, &listener, &running.control, &result, &err);
     screen_stop(running.screen);
     running.screen = NULL;
+    release_signals();
+    run_control_release(&running.control);
     exit_code = report(&running, measured, &err);
     result_release(&result);
     run_settings_release(&settings);

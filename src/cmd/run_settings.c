@@ -245,13 +245,20 @@ void run_settings_release(struct run_settings *s)
     s->launch_command = NULL;
 }
 
-/* The preset, then what the options change of it: a changed preset is no preset. */
-static bool make_plan(const struct run_settings *s, struct plan *plan, struct err *err)
+/* A whole number or a time that may have been given (-1: it was not). */
+static bool take(int64_t given, int64_t *ret)
 {
-    plan_init(plan);
-    if (s->preset && !plan_preset(plan, s->preset, err))
+    if (given < 0)
         return false;
-    const struct plan preset = *plan;
+    *ret = given;
+    return true;
+}
+
+/* What the options change of the preset's figures; a preset that was changed is none. */
+static bool change_plan(const struct run_settings *s, struct plan *plan, struct err *err)
+{
+    int64_t samples = plan->prefill_samples, repeats = plan->repeats;
+
     if (s->contexts && !plan_parse_contexts(s->contexts, plan->contexts, &plan->context_count, true,
                                             "--contexts", err))
         return false;
@@ -260,25 +267,33 @@ static bool make_plan(const struct run_settings *s, struct plan *plan, struct er
         return false;
     if (s->concurrency && !plan_parse_levels(s->concurrency, plan, err))
         return false;
-    if (s->duration_ns >= 0)
-        plan->duration_ns = s->duration_ns;
-    if (s->settle_ns >= 0)
-        plan->settle_ns = s->settle_ns;
-    if (s->max_output > 0)
-        plan->max_output = s->max_output;
-    if (s->prefill_samples > 0)
-        plan->prefill_samples = (int)s->prefill_samples;
-    if (s->repeats > 0)
-        plan->repeats = (int)s->repeats;
+    bool changed = s->contexts || s->prefill || s->concurrency;
+    changed |= take(s->duration_ns, &plan->duration_ns);
+    changed |= take(s->settle_ns, &plan->settle_ns);
+    changed |= take(s->max_output, &plan->max_output);
+    changed |= take(s->prefill_samples, &samples);
+    changed |= take(s->repeats, &repeats);
+    plan->prefill_samples = (int)samples;
+    plan->repeats = (int)repeats;
+    if (changed)
+        plan->preset = NULL;
+    return true;
+}
+
+static bool make_plan(const struct run_settings *s, struct plan *plan, struct err *err)
+{
+    plan_init(plan);
+    if ((s->preset && !plan_preset(plan, s->preset, err)) || !change_plan(s, plan, err))
+        return false;
+    if (s->prompts != PROMPTS_SHARED || s->prefill_mode != PREFILL_WARMUP ||
+        s->capacity_rule != CAPACITY_FULL)
+        plan->preset = NULL;
     plan->prompts = (enum prompt_mode)s->prompts;
     plan->prefill_mode = (enum prefill_mode)s->prefill_mode;
     plan->capacity_rule = (enum capacity_rule)s->capacity_rule;
-    if (memcmp(plan, &preset, sizeof preset) != 0)
-        plan->preset = NULL;
     plan->budget_ns = s->budget_ns > 0 ? s->budget_ns : 0;
-    if (plan->duration_ns < 100 * NS_PER_MS)
-        return err_set(err, ERR_USAGE, "--duration must be at least 100ms");
-    return true;
+    return plan->duration_ns >= 100 * NS_PER_MS ||
+           err_set(err, ERR_USAGE, "--duration must be at least 100ms");
 }
 
 static bool parse_seed(const char *text, uint64_t *ret)

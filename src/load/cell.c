@@ -365,7 +365,8 @@ static void drain(struct session *s, struct cell *cell)
 {
     int64_t from = s->last_activity_at;
     session_phase(s, PHASE_DRAIN, 0);
-    if (!monitor_has_metrics(s->monitor) || session_stopping(s))
+    if (!monitor_has_metrics(s->monitor) || session_stopping(s) ||
+        (cell->status == STATUS_ERROR && !session_server_alive(s)))
         return;
     if (session_wait_idle(s, s->options->idle_timeout_ns))
         cell->drain_s = ns_to_s(clock_now() - from);
@@ -381,22 +382,31 @@ static void restart_figures(struct cell *cell)
     *cell = fresh;
 }
 
+/* The server would not become idle. True when the cell is run all the same. */
+static bool run_busy(struct session *s, struct cell *cell)
+{
+    bool stopped = session_stopping(s), skipped = session_skipping(s);
+
+    if (!skipped && s->options->allow_busy) {
+        cell->marks |= MARK_FOREIGN_LOAD;
+        return true;
+    }
+    cell->status = skipped && !stopped ? STATUS_SKIPPED : STATUS_ERROR;
+    if (skipped)
+        mem_set_string(&cell->reason, stopped ? "interrupted" : "skipped by the user");
+    else
+        mem_set_string(&cell->reason,
+                       session_server_alive(s) ? "server_busy" : "the server does not answer");
+    return false;
+}
+
 void session_run_cell(struct session *s, struct cell *cell)
 {
     s->progress.context_tokens = cell->context_tokens;
     s->progress.concurrency = cell->concurrency;
     clock_utc_text(cell->started_at);
-    if (!session_wait_idle(s, s->options->idle_timeout_ns)) {
-        bool stopped = session_stopping(s), skipped = session_skipping(s);
-        if (skipped || !s->options->allow_busy) {
-            cell->status = skipped && !stopped ? STATUS_SKIPPED : STATUS_ERROR;
-            mem_set_string(&cell->reason, stopped   ? "interrupted"
-                                          : skipped ? "skipped by the user"
-                                                    : "server_busy");
-            return;
-        }
-        cell->marks |= MARK_FOREIGN_LOAD;
-    }
+    if (!session_wait_idle(s, s->options->idle_timeout_ns) && !run_busy(s, cell))
+        return;
     for (int try = 1; try <= LOOP_TRIES; try++) {
         if (try > 1) {
             restart_figures(cell);

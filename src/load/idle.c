@@ -6,7 +6,7 @@
 #include "base/num.h"
 #include "load/session.h"
 
-static const int64_t idle_for_ns = 500 * NS_PER_MS;
+static const int64_t idle_for_ns = 500 * NS_PER_MS, silent_for_ns = 10 * NS_PER_S;
 
 static bool canary_returns(struct session *s)
 {
@@ -19,6 +19,14 @@ static bool canary_returns(struct session *s)
         return false;
     const struct record *r = &s->single.record;
     return r->first_token_at && r->first_token_at - r->send_at <= limit;
+}
+
+/* Metrics that stay away altogether: the server hangs or is gone, and waiting will not help. */
+static bool is_silent(struct session *s, int64_t since)
+{
+    struct reading r;
+    int64_t last_at = monitor_latest(s->monitor, &r) && r.at > since ? r.at : since;
+    return clock_now() - last_at > silent_for_ns;
 }
 
 bool session_wait_idle(struct session *s, int64_t limit_ns)
@@ -34,8 +42,9 @@ bool session_wait_idle(struct session *s, int64_t limit_ns)
         }
         return true;
     }
+    int64_t began_at = clock_now();
     while (!monitor_idle_since(s->monitor, s->last_activity_at, idle_for_ns)) {
-        if (session_skipping(s) || clock_now() >= give_up_at)
+        if (session_skipping(s) || clock_now() >= give_up_at || is_silent(s, began_at))
             return false;
         loop_turn(s->loop, clock_now() + 50 * NS_PER_MS);
     }

@@ -172,15 +172,18 @@ bool session_prefill(struct session *s, int64_t context_tokens, const char *how)
     mem_set_string(&row.how, how);
     clock_utc_text(row.started_at);
     if (!session_wait_idle(s, s->options->idle_timeout_ns) && !s->options->allow_busy) {
-        row.status = session_stopping(s) ? STATUS_SKIPPED : STATUS_ERROR;
-        mem_set_string(&row.reason, session_stopping(s) ? "interrupted" : "server_busy");
+        row.status = STATUS_ERROR;
+        mem_set_string(&row.reason, "server_busy");
     } else {
         measure(s, &row, m);
     }
     finish_row(m, &row);
     free(m);
-    if (row.status == STATUS_ERROR && session_stopping(s))
+    if (row.status == STATUS_ERROR && session_skipping(s)) {
         row.status = STATUS_SKIPPED;
+        mem_set_string(&row.reason, session_stopping(s) ? "interrupted" : "skipped by the user");
+    }
+    atomic_store(&s->control->skip, 0); /* it was for this row */
     bool fine = row.status == STATUS_VALID;
     if (!fine) /* kept apart: an error's numbers are not a rate */
         row.total_tok_s = NAN;

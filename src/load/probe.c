@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -13,6 +15,16 @@
 #include "load/session.h"
 
 static const char models_path[] = "/v1/models";
+
+/* The flags say what is wanted; reading is enough to end the turn. */
+static void on_wake(void *ctx, uint32_t events)
+{
+    struct session *s = ctx;
+    uint64_t count;
+    (void)events;
+    ssize_t ignored = read(s->control->wake_fd, &count, sizeof count);
+    (void)ignored;
+}
 
 bool session_connect(struct session *s, struct err *err)
 {
@@ -32,7 +44,9 @@ bool session_connect(struct session *s, struct err *err)
     s->loop = loop_new(err);
     if (!s->loop)
         return false;
-    atomic_store(&s->control->loop, s->loop);
+    s->wake = (struct loop_watch){.fd = s->control->wake_fd, .fn = on_wake, .ctx = s};
+    if (!loop_watch(s->loop, &s->wake, EPOLLIN, err))
+        return false;
     s->transport = transport_new(o->transport, s->loop, &s->endpoint, err);
     if (!s->transport)
         return false;

@@ -83,27 +83,30 @@ static const char *pick_word(struct rng *rng, char code)
     return "";
 }
 
+static void add_word(const char *word, bool first, struct buf *out)
+{
+    if (!first) {
+        buf_addf(out, " %s", word);
+        return;
+    }
+    buf_addc(out, (char)toupper((unsigned char)word[0]));
+    buf_adds(out, word + 1);
+}
+
 /* One sentence of at most `words` words; returns how many were written. */
 static size_t add_sentence(struct rng *rng, size_t words, struct buf *out)
 {
     const char *shape = shapes[rng_below(rng, ARRAY_LEN(shapes))];
     size_t written = 0;
+
     for (; *shape; shape++) {
-        if (*shape == ',') {
+        if (*shape == ',')
             buf_addc(out, ',');
-            continue;
-        }
-        if (*shape == ' ')
+        if (*shape == ',' || *shape == ' ')
             continue;
         if (written == words)
             return written;
-        const char *word = pick_word(rng, *shape);
-        if (written == 0) {
-            buf_addc(out, (char)toupper((unsigned char)word[0]));
-            buf_adds(out, word + 1);
-        } else {
-            buf_addf(out, " %s", word);
-        }
+        add_word(pick_word(rng, *shape), written == 0, out);
         written++;
     }
     buf_addc(out, '.');

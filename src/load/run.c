@@ -6,12 +6,15 @@
  * warms that context), rows of contexts without decode cells come first. */
 #include "load/run.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/num.h"
@@ -21,20 +24,34 @@
 #include "base/version.h"
 #include "load/session.h"
 
+bool run_control_init(struct run_control *c, struct err *err)
+{
+    *c = (struct run_control){.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+    return c->wake_fd >= 0 ||
+           err_set(err, ERR_SYSTEM, "cannot create an eventfd: %s", strerror(errno));
+}
+
+void run_control_release(struct run_control *c)
+{
+    close(c->wake_fd);
+}
+
+static void raise_flag(struct run_control *c, atomic_int *flag)
+{
+    const uint64_t one = 1;
+    atomic_store(flag, 1);
+    ssize_t ignored = write(c->wake_fd, &one, sizeof one); /* full: the loop is awake anyway */
+    (void)ignored;
+}
+
 void run_stop(struct run_control *c)
 {
-    atomic_store(&c->stop, 1);
-    struct loop *loop = atomic_load(&c->loop);
-    if (loop)
-        loop_wake(loop);
+    raise_flag(c, &c->stop);
 }
 
 void run_skip(struct run_control *c)
 {
-    atomic_store(&c->skip, 1);
-    struct loop *loop = atomic_load(&c->loop);
-    if (loop)
-        loop_wake(loop);
+    raise_flag(c, &c->skip);
 }
 
 /* --- life cycle --- */
@@ -124,7 +141,8 @@ static void close_samples(struct session *s)
 
 static void finish(struct session *s)
 {
-    atomic_store(&s->control->loop, NULL);
+    if (s->loop)
+        loop_unwatch(s->loop, &s->wake);
     close_samples(s);
     clock_utc_text(s->result->run.ended_at);
     s->result->run.duration_s = ns_to_s(clock_now() - s->run_at);
@@ -314,24 +332,30 @@ static bool measure_prefill_apart(struct session *s)
     return true;
 }
 
-static void measure_cell(struct session *s, struct cell *cell)
+/* The context's prefill row, when this is its first cell. False: the cell cannot be run. */
+static bool prefill_first(struct session *s, struct cell *cell)
 {
     const struct plan *plan = &s->result->plan;
-    struct row_context *row;
+    struct row_context *row = session_context(s, cell->context_tokens);
 
-    if (decide_unrun(s, cell))
+    if (row->prefill_done || plan->prefill_mode != PREFILL_WARMUP ||
+        !has_prefill_row(plan, cell->context_tokens))
+        return true;
+    bool gone = !session_prefill(s, cell->context_tokens, "warmup") && !session_stopping(s) &&
+                !session_server_alive(s);
+    if (!gone && !session_stopping(s))
+        return true;
+    cell->status = STATUS_ERROR;
+    mem_set_string(&cell->reason, gone ? "the server does not answer" : "interrupted");
+    return false;
+}
+
+static void measure_cell(struct session *s, struct cell *cell)
+{
+    if (decide_unrun(s, cell) || !prefill_first(s, cell))
         return;
-    row = session_context(s, cell->context_tokens);
-    if (cell->context_tokens > 0 && !row->prefill_done && plan->prefill_mode == PREFILL_WARMUP &&
-        has_prefill_row(plan, cell->context_tokens))
-        session_prefill(s, cell->context_tokens, "warmup");
-    if (session_stopping(s)) {
-        cell->status = STATUS_ERROR;
-        mem_set_string(&cell->reason, "interrupted");
-        return;
-    }
     session_run_cell(s, cell);
-    atomic_store(&s->control->skip, 0);
+    atomic_store(&s->control->skip, 0); /* it was for this cell */
 }
 
 static void estimate_rest(struct session *s, size_t done, size_t total, int64_t began_at)

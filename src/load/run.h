@@ -53,10 +53,12 @@ struct run_listener {
 
 /* What may be asked of a run from a signal handler or another thread. */
 struct run_control {
-    atomic_int stop;             /* end the current cell and the run */
-    atomic_int skip;             /* end the current cell only */
-    _Atomic(struct loop *) loop; /* the run's loop while there is one */
+    atomic_int stop; /* end the current cell and the run */
+    atomic_int skip; /* end the current cell only */
+    int wake_fd;     /* an eventfd that the run's loop watches */
 };
+bool run_control_init(struct run_control *c, struct err *err) ATTR_CHECK;
+void run_control_release(struct run_control *c); /* when nobody can call the two below any more */
 void run_stop(struct run_control *c); /* async-signal-safe */
 void run_skip(struct run_control *c); /* async-signal-safe */
 

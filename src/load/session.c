@@ -141,12 +141,12 @@ bool session_ask(struct session *s, const char *context, const char *task, int64
         {opening.p, opening.len}, {context, strlen(context)}, {ending.p, ending.len}};
     s->single_over = false;
     stream_send(&s->single, CHAT_PATH, body, ARRAY_LEN(body));
-    while (!s->single_over && !session_stopping(s) && !too_long(s, max_tokens))
+    while (!s->single_over && !session_skipping(s) && !too_long(s, max_tokens))
         loop_turn(s->loop, clock_now() + 250 * NS_PER_MS);
     bool over = s->single_over;
     if (!over)
         stream_cancel(&s->single);
-    if (!over && !session_stopping(s)) {
+    if (!over && !session_skipping(s)) {
         s->single.record.outcome = OUTCOME_NO_FINISH; /* an answer, ended by us */
         over = true;
     }
@@ -159,17 +159,18 @@ bool session_ask(struct session *s, const char *context, const char *task, int64
 
 bool session_server_alive(struct session *s)
 {
-    int64_t give_up_at = clock_now() + 10 * NS_PER_S;
+    int64_t give_up_at = clock_now() + 5 * NS_PER_S;
     struct fetch_reply reply = {0};
     struct err err;
     bool alive = false;
 
     buf_init(&reply.body, 8 << 20);
-    while (!alive && !session_stopping(s) && clock_now() < give_up_at) {
+    while (!s->gone && !alive && !session_stopping(s) && clock_now() < give_up_at) {
         alive = fetch(s->fetcher, "/v1/models", NULL, 5 * NS_PER_S, &reply, &err);
         if (!alive)
             clock_sleep(500 * NS_PER_MS);
     }
     buf_release(&reply.body);
+    s->gone = !alive && !session_stopping(s);
     return alive;
 }

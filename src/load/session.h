@@ -26,7 +26,7 @@
 
 /* Where token counts come from, best first (measurement.md section 3). */
 enum token_source { TOKENS_USAGE_STREAM, TOKENS_USAGE_FINAL, TOKENS_EVENTS };
-const char *token_source_name(enum token_source s);
+const char *token_source_name(enum token_source source);
 
 /* The text all streams of a context's cells share, JSON-escaped. */
 struct row_context {
@@ -49,6 +49,7 @@ struct session {
 
     struct endpoint endpoint;
     struct loop *loop;
+    struct loop_watch wake; /* the control's eventfd: a turn ends when it is written */
     struct transport *transport;
     struct fetcher *fetcher;
     struct pages *pages;
@@ -74,6 +75,7 @@ struct session {
     int64_t last_activity_at;    /* when our last request ended */
     double fastest_stream_tok_s; /* for the `window` capacity rule */
     double prefill_tok_s;        /* newest estimate */
+    bool gone;                   /* the server answers nothing any more */
 
     struct stream single; /* for one request at a time */
     bool single_over;
@@ -101,7 +103,8 @@ void session_learn_ratio(struct session *s, const struct record *r);
 bool session_ask(struct session *s, const char *context, const char *task, int64_t max_tokens,
                  const char *phase, int64_t context_tokens);
 
-/* Is anybody there? A plain request within five seconds, tried for up to ten. */
+/* Is anybody there? A plain request, tried for up to five seconds; a server that was found gone
+ * stays gone for this run. */
 bool session_server_alive(struct session *s);
 
 /* probe.c: connect, find model and engine, learn limits and features. */

@@ -204,7 +204,7 @@ static bool read_number(const struct reader *r, json_t *v, void *m)
 
 static bool read_int(const struct reader *r, json_t *v, void *m)
 {
-    double d;
+    double d = 0;
     if (!number_of(r, v, true, &d))
         return false;
     *(int *)m = (int)d;
@@ -213,7 +213,7 @@ static bool read_int(const struct reader *r, json_t *v, void *m)
 
 static bool read_i64(const struct reader *r, json_t *v, void *m)
 {
-    double d;
+    double d = 0;
     if (!number_of(r, v, true, &d))
         return false;
     *(int64_t *)m = (int64_t)d;
@@ -222,7 +222,7 @@ static bool read_i64(const struct reader *r, json_t *v, void *m)
 
 static bool read_seconds(const struct reader *r, json_t *v, void *m)
 {
-    double d;
+    double d = 0;
     if (!number_of(r, v, false, &d))
         return false;
     *(int64_t *)m = llround(d * (double)NS_PER_S);

@@ -160,6 +160,8 @@ static json_t *write_struct(const struct field *f, const void *m)
     return json_null();
 }
 
+/* As deep as the tables are: a handful of levels. */
+/* NOLINTBEGIN(misc-no-recursion) */
 static json_t *write_value(const struct field *f, const void *base);
 
 static json_t *write_list(const struct field *f, const void *base)
@@ -187,6 +189,7 @@ static json_t *write_value(const struct field *f, const void *base)
         return write_list(f, base); /* its count lies elsewhere in the struct */
     return writers[f->kind](f, (const char *)base + f->offset);
 }
+/* NOLINTEND(misc-no-recursion) */
 
 json_t *fields_write(const struct field_table *t, const void *base)
 {

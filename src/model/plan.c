@@ -168,7 +168,7 @@ bool plan_parse_levels(const char *text, struct plan *p, struct err *err)
         .room = PLAN_MAX_LEVELS,
         .expected = "a number of requests from 1 to 16384",
     };
-    int64_t levels[PLAN_MAX_LEVELS];
+    int64_t levels[PLAN_MAX_LEVELS] = {0};
     if (!parse_list(text, &kind, levels, &p->level_count, err))
         return false;
     for (size_t i = 0; i < p->level_count; i++)
