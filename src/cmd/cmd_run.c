@@ -259,14 +259,13 @@ static int report(struct running *run, bool measured, struct err *err)
     if (r->decode_count > 0 || r->prefill_count > 0) {
         save(run);
         exit_code = print_result(run);
-    } else if (run->samples_path && !run->settings->no_samples) {
-        unlink(run->samples_path); /* samples of nothing */
     }
     if (!measured)
         return command_fail(err);
-    bool valid =
+    /* a queued cell is a measurement too: of a server that could not take them all at once */
+    bool measured_any =
         result_count_status(r, STATUS_VALID) > 0 || result_count_status(r, STATUS_QUEUED) > 0;
-    if (!valid && r->decode_count > 0) {
+    if (!measured_any && r->decode_count > 0) {
         const struct cell *c = &r->decode[0];
         err_set(err, ERR_SERVER, "no cell is valid; the first is %s: %s", status_name(c->status),
                 c->reason ? c->reason : "no reason known");

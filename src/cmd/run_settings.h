@@ -28,7 +28,7 @@ struct run_settings {
 
     /* made by run_settings_apply */
     struct machine machine;
-    char *launch_command;
+    char *launch_command, *own_key;
 };
 
 extern const struct option_row run_option_rows[], probe_option_rows[];

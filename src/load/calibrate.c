@@ -13,23 +13,36 @@
 #include "base/text.h"
 #include "load/session.h"
 
-enum { SHORT_WORDS = 8, LONG_WORDS = 640, FIRST_TOKENS = 32, IDLE_TRIES = 3 };
+enum { SHORT_WORDS = 8, LONG_WORDS = 640, FIRST_TOKENS = 64, IDLE_TRIES = 3 };
 
-static const char count_task[] = "Count from one to one thousand in words, without stopping.";
-
-/* One request about nothing with `words` words in front. */
+/* One request with `words` words in front of a task; NULL: one like those that are measured, since
+ * a text that is easier to guess would bring more tokens per event where a server speculates. */
 static bool ask_words(struct session *s, size_t words, const char *task, int64_t max_tokens)
 {
-    struct buf text, escaped;
+    struct buf text, escaped, usual;
     buf_init(&text, 1 << 20);
+    buf_init(&usual, 4096);
+    prompt_add_task(&s->prompts, s->next_task++, &usual);
     buf_init(&escaped, 2 << 20);
     prompt_add_context(&s->prompts, prompt_next_nonce(&s->prompts), s->next_text++, words, &text);
     buf_adds(&text, "\n\n");
     request_escape(text.p, text.len, &escaped);
-    bool asked = session_ask(s, escaped.p, task, max_tokens, "calibrate", 0);
+    bool asked = session_ask(s, escaped.p, task ? task : usual.p, max_tokens, "calibrate", 0);
+    buf_release(&usual);
     buf_release(&text);
     buf_release(&escaped);
     return asked;
+}
+
+static bool about_a_field(const char *message)
+{
+    static const char *const words[] = {"unknown",     "extra",         "unrecognized",
+                                        "unexpected",  "not permitted", "not supported",
+                                        "unsupported", "invalid"};
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (text_find_nocase(message, words[i]))
+            return true;
+    return false;
 }
 
 /* What to give up when a request is refused: what its message names, else the next in line. */
@@ -49,7 +62,8 @@ static bool drop_feature(struct session *s, const char *message)
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
             if (*rows[i].flag == rows[i].to || (by_name && !strstr(message, rows[i].named)))
                 continue;
-            if (!by_name && rows[i].to) /* a renamed field is tried only when it is named */
+            /* without a name something is given up only when a field is what it is about */
+            if (!by_name && (rows[i].to || !about_a_field(message)))
                 continue;
             *rows[i].flag = rows[i].to;
             session_event(s, "info", "the server refuses %s%s",
@@ -71,7 +85,7 @@ static bool first_answer(struct session *s, struct err *err)
     int64_t give_up_at = clock_now() + s->options->load_timeout_ns;
 
     for (;;) {
-        if (!ask_words(s, SHORT_WORDS, count_task, FIRST_TOKENS))
+        if (!ask_words(s, SHORT_WORDS, NULL, FIRST_TOKENS))
             return interrupted(err);
         if (!outcome_is_failure(r->outcome))
             return true;
@@ -83,11 +97,7 @@ static bool first_answer(struct session *s, struct err *err)
         }
         *err = r->error;
         if (r->http_status == 401 || r->http_status == 403)
-            return err_set(err, ERR_HTTP, "%s %s (HTTP %d)", s->result->server.url,
-                           s->options->api_key
-                               ? "refuses this API key"
-                               : "wants an API key; give it by --api-key or TOKGRID_API_KEY",
-                           r->http_status);
+            return session_key_error(s, r->http_status, err);
         if (r->http_status == 404)
             return err_prefix(err,
                               "%s refuses " CHAT_PATH " for model '%s'; is the path or the "
@@ -102,7 +112,15 @@ static void choose_token_source(struct session *s)
     const struct record *r = &s->single.record;
     const char *why;
 
-    if (r->completion_tokens < 0) {
+    if (r->completion_tokens >= 0 && !session_usage_is_plausible(r)) {
+        s->token_source = TOKENS_EVENTS;
+        why = "usage of a short request is not to be believed";
+        session_event(s, "warning",
+                      "the server counted %" PRId64 " tokens in %" PRId64
+                      " pieces of text: its usage is not believed, events are counted "
+                      "instead, and such figures compare with nothing",
+                      r->completion_tokens, r->token_events);
+    } else if (r->completion_tokens < 0) {
         s->token_source = TOKENS_EVENTS;
         why = "no usage in streams: events are counted";
         session_event(s, "warning",
@@ -134,7 +152,7 @@ static bool fit_words(struct session *s, int64_t short_tokens, struct err *err)
         words = (size_t)limit / 4;
     if (words < 2 * SHORT_WORDS)
         words = 2 * SHORT_WORDS;
-    if (!ask_words(s, words, count_task, 1))
+    if (!ask_words(s, words, NULL, s->first_tokens))
         return interrupted(err);
     if (r->first_token_at)
         s->prefill_tok_s = (double)r->prompt_tokens / ns_to_s(r->first_token_at - r->send_at);
@@ -154,11 +172,31 @@ static bool fit_words(struct session *s, int64_t short_tokens, struct err *err)
     return true;
 }
 
+/* Some servers keep their first tokens to themselves (an opening tag of a reasoning parser): then
+ * one token shows no text, and requests for "the first token" must ask for more. */
+static bool find_first_tokens(struct session *s, struct err *err)
+{
+    const struct record *r = &s->single.record;
+
+    for (s->first_tokens = 1; s->first_tokens <= 256; s->first_tokens *= 4) {
+        if (!ask_words(s, SHORT_WORDS, NULL, s->first_tokens))
+            return interrupted(err);
+        if (r->first_token_at || r->outcome != OUTCOME_EMPTY)
+            break;
+    }
+    if (s->first_tokens > 1)
+        session_event(s, "info",
+                      "the first text comes after some hidden tokens; first-token "
+                      "requests ask for %" PRId64,
+                      s->first_tokens);
+    return true;
+}
+
 static bool measure_idle_ttft(struct session *s, struct err *err)
 {
     const struct record *r = &s->single.record;
     for (int i = 0; i < IDLE_TRIES; i++) {
-        if (!ask_words(s, SHORT_WORDS, count_task, 1))
+        if (!ask_words(s, SHORT_WORDS, NULL, s->first_tokens))
             return interrupted(err);
         int64_t ttft = r->first_token_at ? r->first_token_at - r->send_at : 0;
         if (ttft > 0 && (s->idle_ttft_ns == 0 || ttft < s->idle_ttft_ns))
@@ -220,5 +258,6 @@ bool session_calibrate(struct session *s, struct err *err)
                                                   : "include_usage accepted"
                                             : "refused",
                     "a short request");
-    return fit_words(s, short_tokens, err) && measure_idle_ttft(s, err) && probe_ignore_eos(s, err);
+    return find_first_tokens(s, err) && fit_words(s, short_tokens, err) &&
+           measure_idle_ttft(s, err) && probe_ignore_eos(s, err);
 }

@@ -18,7 +18,9 @@
 
 enum { OPENING_AT_ONCE = 64, LOOP_TRIES = 3 };
 
-static const int64_t tick_ns = 50 * NS_PER_MS, show_ns = 250 * NS_PER_MS;
+/* In the window the loop comes back more often, to know how late it can be. */
+static const int64_t tick_ns = 50 * NS_PER_MS, window_tick_ns = 10 * NS_PER_MS,
+                     show_ns = 250 * NS_PER_MS;
 static const int64_t stall_least_ns = 5 * NS_PER_S;
 
 static struct cell_stream *cell_stream(struct stream *stream)
@@ -28,20 +30,38 @@ static struct cell_stream *cell_stream(struct stream *stream)
 
 /* --- requests --- */
 
+/* Longest answer that the server cannot refuse: tasks make a prompt a little longer than its
+ * context, and the last row of a plan leaves room for nothing but context and output. */
+static int64_t output_room(const struct cell_run *run, const struct cell_stream *cs)
+{
+    enum { MARGIN = 64, LEAST = 16 };
+    const struct session *s = run->s;
+    int64_t most = s->result->plan.max_output, context = run->cell->context_tokens;
+    const struct row_context *row = cs->own.words ? &cs->own : run->row;
+
+    if (s->facts.context_limit <= 0)
+        return most;
+    if (row->prompt_tokens > context)
+        context = row->prompt_tokens;
+    int64_t room = s->facts.context_limit - context - MARGIN;
+    if (room < LEAST)
+        room = LEAST;
+    return room < most ? room : most;
+}
+
 static void send_next(struct cell_run *run, struct cell_stream *cs)
 {
     struct session *s = run->s;
-    const struct buf *own = &cs->context;
+    const struct buf *context = cs->own.escaped.len ? &cs->own.escaped : run->shared;
     struct buf task;
 
     buf_init(&task, 4096);
     prompt_add_task(&s->prompts, s->next_task++, &task);
     buf_reset(&cs->ending);
-    request_ending(&s->shape, task.p, s->result->plan.max_output, &cs->ending);
+    request_ending(&s->shape, task.p, output_room(run, cs), &cs->ending);
     buf_release(&task);
     const struct part body[] = {{run->opening.p, run->opening.len},
-                                own->len ? (struct part){own->p, own->len}
-                                         : (struct part){run->shared, strlen(run->shared)},
+                                {context ? context->p : "", context ? context->len : 0},
                                 {cs->ending.p, cs->ending.len}};
     if (run->guard)
         guard_new_request(run->guard, cs->stream.index);
@@ -138,10 +158,15 @@ static bool wait_for(struct cell_run *run, bool (*done)(struct cell_run *), int6
             return false;
         if (done && done(run))
             return true;
-        int64_t now = clock_now();
+        int64_t now = clock_now(), wake_at = now + (run->window_open ? window_tick_ns : tick_ns);
         if (now >= until)
             return true;
-        loop_turn(run->s->loop, until < now + tick_ns ? until : now + tick_ns);
+        if (until < wake_at)
+            wake_at = until;
+        loop_turn(run->s->loop, wake_at);
+        now = clock_now();
+        if (run->window_open && now >= wake_at)
+            hist_record(run->tally.late, now - wake_at);
         show(run);
     }
 }
@@ -200,6 +225,19 @@ static bool open_lanes(struct cell_run *run)
     return wait_for(run, all_opened, INT64_MAX);
 }
 
+static bool warm_own_contexts(struct cell_run *run)
+{
+    for (int i = 0; i < run->count; i++) {
+        struct row_context *own = &run->streams[i].own;
+        session_own_context(run->s, run->cell->context_tokens, own);
+        if (!session_warm(run->s, own))
+            return false;
+        if (own->ttft_ns > run->row->ttft_ns)
+            run->row->ttft_ns = own->ttft_ns; /* what a start can be expected to take */
+    }
+    return true;
+}
+
 static bool warm_streams(struct cell_run *run)
 {
     struct session *s = run->s;
@@ -207,19 +245,11 @@ static bool warm_streams(struct cell_run *run)
         return true;
     session_phase(s, PHASE_WARMUP, 0);
     if (s->result->plan.prompts == PROMPTS_SHARED) {
-        run->shared = run->row->escaped.p;
+        run->shared = &run->row->escaped;
         if (session_warm(s, run->row))
             return true;
-    } else {
-        for (int i = 0; i < run->count; i++) {
-            struct row_context own = {.context_tokens = run->cell->context_tokens};
-            session_own_context(s, own.context_tokens, &run->streams[i].context);
-            own.escaped = run->streams[i].context;
-            if (!session_warm(s, &own))
-                break;
-            if (i + 1 == run->count)
-                return true;
-        }
+    } else if (warm_own_contexts(run)) {
+        return true;
     }
     if (!session_skipping(s)) {
         run->failures = s->options->max_errors + 1;
@@ -236,7 +266,7 @@ static bool get_ready(struct cell_run *run)
 
     session_phase(s, PHASE_RAMP, 0);
     run->started = true;
-    run->first_send_at = run->moved_at = now;
+    run->moved_at = now;
     for (int i = 0; i < run->count; i++)
         send_next(run, &run->streams[i]);
     int64_t limit = now + s->options->ready_timeout_ns + expected_prefill(run);
@@ -251,7 +281,7 @@ static bool get_ready(struct cell_run *run)
     return wait_for(run, NULL, clock_now() + s->result->plan.settle_ns);
 }
 
-static bool measure(struct cell_run *run)
+static void measure(struct cell_run *run)
 {
     const struct plan *plan = &run->s->result->plan;
     for (int i = 0; i < plan->repeats; i++) {
@@ -264,9 +294,8 @@ static bool measure(struct cell_run *run)
             run->t1 = clock_now(); /* an interrupted window counts as nothing, but closes */
         cell_close_window(run);
         if (!whole)
-            return false;
+            return;
     }
-    return true;
 }
 
 /* Abort by id where closing is not enough, then close. Nothing after this is counted. */
@@ -276,17 +305,19 @@ static void cancel_all(struct cell_run *run)
     struct fetch_reply reply = {0};
     struct err err;
 
+    bool aborts = s->dialect->abort_path != NULL;
     run->closing = true;
     buf_init(&reply.body, 65536);
     for (int i = 0; i < run->count; i++) {
         struct stream *stream = &run->streams[i].stream;
-        if (s->dialect->abort_path && stream_active(stream) && stream->request_id[0]) {
+        if (aborts && stream_active(stream) && stream->request_id[0]) {
             struct buf body;
             buf_init(&body, 1024);
             buf_adds(&body, "{\"rid\":");
             buf_add_json_string(&body, stream->request_id, strlen(stream->request_id));
             buf_addc(&body, '}');
-            if (!fetch(s->fetcher, s->dialect->abort_path, body.p, 5 * NS_PER_S, &reply, &err))
+            aborts = fetch(s->fetcher, s->dialect->abort_path, body.p, NS_PER_S, &reply, &err);
+            if (!aborts) /* the others would fail as well, and closing has to do */
                 session_event(s, "warning", "aborting a request failed: %s", err.text);
             buf_release(&body);
         }
@@ -304,7 +335,7 @@ static void cancel_all(struct cell_run *run)
 
 static void start_run(struct cell_run *run, struct session *s, struct cell *cell)
 {
-    *run = (struct cell_run){.s = s, .cell = cell, .count = cell->concurrency, .shared = ""};
+    *run = (struct cell_run){.s = s, .cell = cell, .count = cell->concurrency};
     run->row = session_context(s, cell->context_tokens);
     run->streams = mem_array((size_t)run->count, sizeof *run->streams);
     tally_init(&run->tally, s->result->plan.duration_ns);
@@ -313,7 +344,6 @@ static void start_run(struct cell_run *run, struct session *s, struct cell *cell
     for (int i = 0; i < run->count; i++) {
         struct cell_stream *cs = &run->streams[i];
         cs->run = run;
-        buf_init(&cs->context, PROMPT_MAX_BYTES * 2);
         buf_init(&cs->ending, 65536);
         stream_init(&cs->stream, s->transport, s->loop, &owner, run, i);
         cs->stream.user = cs;
@@ -328,7 +358,7 @@ static void end_run(struct cell_run *run)
     guard_stop(run->guard);
     for (int i = 0; i < run->count; i++) {
         stream_release(&run->streams[i].stream);
-        buf_release(&run->streams[i].context);
+        row_context_release(&run->streams[i].own);
         buf_release(&run->streams[i].ending);
     }
     free(run->streams);
@@ -340,7 +370,7 @@ static void end_run(struct cell_run *run)
 static struct window_view view_window(struct cell_run *run)
 {
     struct session *s = run->s;
-    int64_t give_up_at = clock_now() + NS_PER_S;
+    int64_t give_up_at = clock_now() + 2 * NS_PER_S;
     int64_t span = (run->t1 - run->t0) * (run->repeat > 0 ? run->repeat : 1);
     while (s->monitor && !monitor_settled(s->monitor, run->t1) && clock_now() < give_up_at)
         loop_turn(s->loop, clock_now() + tick_ns);
@@ -353,8 +383,8 @@ static void try_once(struct session *s, struct cell *cell)
     struct cell_run run;
 
     start_run(&run, s, cell);
-    bool measured = open_lanes(&run) && warm_streams(&run) && get_ready(&run) && measure(&run);
-    (void)measured; /* cell_judge knows by the conditions themselves */
+    if (open_lanes(&run) && warm_streams(&run) && get_ready(&run))
+        measure(&run); /* how it ended, cell_judge knows by the conditions themselves */
     struct window_view view = view_window(&run);
     cancel_all(&run);
     cell_judge(&run, &view);
@@ -405,14 +435,14 @@ void session_run_cell(struct session *s, struct cell *cell)
     s->progress.context_tokens = cell->context_tokens;
     s->progress.concurrency = cell->concurrency;
     clock_utc_text(cell->started_at);
-    if (!session_wait_idle(s, s->options->idle_timeout_ns) && !run_busy(s, cell))
-        return;
     for (int try = 1; try <= LOOP_TRIES; try++) {
         if (try > 1) {
             restart_figures(cell);
             session_event(s, "info", "the model repeated itself; trying other tasks (%d of %d)",
                           try, LOOP_TRIES);
         }
+        if (!session_wait_idle(s, s->options->idle_timeout_ns) && !run_busy(s, cell))
+            return;
         try_once(s, cell);
         if (try > 1)
             cell->marks |= MARK_RETRIED;

@@ -15,23 +15,30 @@
 #include "model/result.h"
 #include "stats/hist.h"
 
-enum { CELL_MAX_BINS = 2400 };
+enum { CELL_MAX_BINS = 2400, CELL_MAX_REPEATS = 64 };
 
 /* The part of one request that lies in the window. Instants; 0: none. */
 struct request_window {
-    int64_t first_at, last_at, previous_at;
+    int64_t first_at, last_at;
     int64_t tokens, first_tokens, events;
 };
 
 struct cell_stream {
     struct stream stream;
     struct cell_run *run;
-    struct buf context; /* of its own (distinct prompts), escaped */
+    struct row_context own; /* its own context (distinct prompts); empty: the shared one */
     struct buf ending;
     struct request_window in;
     bool ever_token; /* it has produced a token in this cell */
     bool has_token;  /* its present request has */
+    int64_t last_at; /* the present request's newest token, in or before the window */
     int64_t unread;  /* at the window's end */
+};
+
+/* One request's time between tokens, kept apart from the token source until the cell is over: what
+ * a token is may only be known then. */
+struct span {
+    int64_t ns, events, usage;
 };
 
 struct doubles {
@@ -47,7 +54,10 @@ struct tally {
     size_t bins;
     int64_t bin_ns;
     struct hist *gaps, *lag, *send_lag;
-    struct doubles ttft_ms, itl_ms;
+    struct hist *late; /* how late the loop came back from a wait of known length */
+    struct doubles ttft_ms;
+    struct span *spans;
+    size_t span_count, span_cap;
     int64_t reads, read_events;
     double active_integral; /* streams x ns with a token, inside the window */
     int64_t cpu_ns;         /* of the loop's thread */
@@ -62,19 +72,19 @@ struct cell_run {
     int count;
     struct buf opening;
     struct guard *guard;
-    const char *shared; /* the escaped context, "" for none */
+    const struct buf *shared; /* the escaped context; NULL: none */
 
     int opened, opening_next;
     bool started, closing; /* streams are (re)started; no more restarts */
     int with_token;        /* streams that have produced a token in this cell */
     int active;            /* requests with a token and no end */
-    int64_t active_since, moved_at, first_send_at;
+    int64_t active_since, moved_at;
     bool window_open;
     int64_t t0, t1; /* the window; t1 is fixed when t0 is taken */
     int repeat;
     struct tally tally;
-    double repeat_rate[64];               /* tokens per second of each window */
-    int64_t repeat_events, repeat_tokens; /* of the present window */
+    int64_t each_events[CELL_MAX_REPEATS], each_usage[CELL_MAX_REPEATS]; /* of each window */
+    int64_t repeat_events, repeat_tokens;                                /* of the present window */
     struct outcomes outcomes;
     int failures;
     struct err failure;            /* the first one */
@@ -86,7 +96,7 @@ struct cell_run {
 };
 
 /* cell_count.c */
-bool tally_init(struct tally *t, int64_t duration_ns);
+void tally_init(struct tally *t, int64_t duration_ns);
 void tally_release(struct tally *t);
 void cell_open_window(struct cell_run *run, int64_t t0, int64_t duration_ns);
 void cell_close_window(struct cell_run *run);

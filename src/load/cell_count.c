@@ -14,7 +14,7 @@
 /* Bins for the interval: 20 ms would do for any window; long ones get wider bins, not more. */
 static const int64_t bin_least_ns = 20 * NS_PER_MS;
 
-bool tally_init(struct tally *t, int64_t duration_ns)
+void tally_init(struct tally *t, int64_t duration_ns)
 {
     memset(t, 0, sizeof *t);
     t->bin_ns = bin_least_ns;
@@ -26,7 +26,7 @@ bool tally_init(struct tally *t, int64_t duration_ns)
     t->gaps = mem_alloc(sizeof *t->gaps);
     t->lag = mem_alloc(sizeof *t->lag);
     t->send_lag = mem_alloc(sizeof *t->send_lag);
-    return true;
+    t->late = mem_alloc(sizeof *t->late);
 }
 
 void tally_release(struct tally *t)
@@ -36,8 +36,9 @@ void tally_release(struct tally *t)
     free(t->gaps);
     free(t->lag);
     free(t->send_lag);
+    free(t->late);
     free(t->ttft_ms.v);
-    free(t->itl_ms.v);
+    free(t->spans);
     memset(t, 0, sizeof *t);
 }
 
@@ -83,17 +84,31 @@ static void add_first_token_time(struct cell_run *run, const struct record *r)
         run->tally.active_integral += (double)(to - from);
 }
 
-/* This request's time between tokens, over what of it lies in the window:
- * (last - first stamp) / (tokens - tokens of the first event). */
+/* What of this request lies in the window, from its first event there to its last. */
 static void close_request_window(struct cell_run *run, struct cell_stream *cs)
 {
+    struct tally *t = &run->tally;
     const struct request_window *in = &cs->in;
     if (in->events < 2)
         return;
-    double tokens =
-        cell_tokens(run, (double)(in->events - 1), (double)(in->tokens - in->first_tokens));
-    if (tokens > 0)
-        add_double(&run->tally.itl_ms, ns_to_ms(in->last_at - in->first_at) / tokens);
+    MEM_GROW(t->spans, t->span_count, t->span_cap);
+    t->spans[t->span_count++] =
+        (struct span){in->last_at - in->first_at, in->events - 1, in->tokens - in->first_tokens};
+}
+
+/* A stream that has been silent up to the window's end makes no gap by itself, since a gap ends
+ * with a token. Past a second, and three times the longest gap, it is a stall: it counts as a gap,
+ * and the stream not as active meanwhile. */
+static void count_silence(struct cell_run *run, struct cell_stream *cs)
+{
+    struct tally *t = &run->tally;
+    int64_t from = cs->last_at > run->t0 ? cs->last_at : run->t0;
+    int64_t silent = run->t1 - from;
+
+    if (!cs->has_token || silent < NS_PER_S || silent < 3 * t->gaps->max_ns)
+        return;
+    hist_record(t->gaps, run->t1 - cs->last_at);
+    t->active_integral -= (double)silent;
 }
 
 void cell_open_window(struct cell_run *run, int64_t t0, int64_t duration_ns)
@@ -119,13 +134,15 @@ void cell_close_window(struct cell_run *run)
     for (int i = 0; i < run->count; i++) {
         struct cell_stream *cs = &run->streams[i];
         close_request_window(run, cs);
+        count_silence(run, cs);
         cs->in = (struct request_window){0};
         cs->unread = lane_unread(cs->stream.lane);
+        run->tally.usage_fell |= cs->stream.record.usage_fell;
     }
-    if (run->repeat < (int)ARRAY_LEN(run->repeat_rate))
-        run->repeat_rate[run->repeat] =
-            cell_tokens(run, (double)run->repeat_events, (double)run->repeat_tokens) /
-            ns_to_s(run->t1 - run->t0);
+    if (run->repeat < CELL_MAX_REPEATS) {
+        run->each_events[run->repeat] = run->repeat_events;
+        run->each_usage[run->repeat] = run->repeat_tokens;
+    }
     run->repeat++;
 }
 
@@ -147,11 +164,11 @@ static void count_in_window(struct cell_run *run, struct cell_stream *cs, int64_
     if (in->events++ == 0) {
         in->first_at = at;
         in->first_tokens = tokens;
-    } else {
-        hist_record(t->gaps, at - in->previous_at);
     }
+    if (cs->last_at) /* a gap belongs to the window it ends in */
+        hist_record(t->gaps, at - cs->last_at);
     in->tokens += tokens;
-    in->last_at = in->previous_at = at;
+    in->last_at = at;
 }
 
 void cell_on_token(void *ctx, struct stream *stream, int64_t at, int64_t tokens)
@@ -162,6 +179,7 @@ void cell_on_token(void *ctx, struct stream *stream, int64_t at, int64_t tokens)
     if (!cs->has_token) {
         const struct record *r = &stream->record;
         cs->has_token = true;
+        cs->last_at = 0;
         cell_set_active(run, run->active + 1, at);
         add_first_token_time(run, r);
         if (run->t1 == 0 || at < run->t1)
@@ -174,6 +192,7 @@ void cell_on_token(void *ctx, struct stream *stream, int64_t at, int64_t tokens)
     }
     if (run->window_open && at >= run->t0 && at < run->t1)
         count_in_window(run, cs, at, tokens);
+    cs->last_at = at;
     run->shown_events++;
 }
 

@@ -16,7 +16,23 @@ static const double limited_cpu_pct = 75, limited_lag_ms = 1;
 static struct spread spread_of_samples(struct doubles *d)
 {
     struct summary m = summary_of(d->v, d->n);
-    return (struct spread){(int64_t)m.n, m.p50, m.p90, m.p99, m.max};
+    return spread_of_summary(&m);
+}
+
+/* (last - first stamp) / (tokens - tokens of the first event), one figure a request. */
+static struct spread time_between_tokens(const struct cell_run *run)
+{
+    const struct tally *t = &run->tally;
+    struct doubles ms = {.v = mem_array(t->span_count + 1, sizeof *ms.v)};
+
+    for (size_t i = 0; i < t->span_count; i++) {
+        double tokens = cell_tokens(run, (double)t->spans[i].events, (double)t->spans[i].usage);
+        if (tokens > 0)
+            ms.v[ms.n++] = ns_to_ms(t->spans[i].ns) / tokens;
+    }
+    struct spread spread = spread_of_samples(&ms);
+    free(ms.v);
+    return spread;
 }
 
 static struct spread spread_of_hist(const struct hist *h)
@@ -44,7 +60,11 @@ static void judge_client(struct cell_run *run)
     struct verdict *v = &run->cell->client;
 
     v->cpu_pct = (double)t->cpu_ns / (double)window_ns(run) * 100;
-    v->lag_ms = spread_of_hist(t->lag);
+    /* a kernel stamp is that of a read's last segment, so reads alone hide a client that fell
+     * behind and read much at once; how late the loop came back from waits of known length shows
+     * that */
+    struct spread reads = spread_of_hist(t->lag), late = spread_of_hist(t->late);
+    v->lag_ms = reads.p99 >= late.p99 || isnan(late.p99) ? reads : late;
     v->send_lag_ms = spread_of_hist(t->send_lag);
     v->events_per_read = t->reads ? (double)t->events / (double)t->reads : NAN;
     v->unread_bytes = 0;
@@ -93,7 +113,12 @@ static void judge_spread(struct cell_run *run)
 
     if (run->repeat >= 2) {
         size_t n = (size_t)run->repeat;
-        struct ci ci = ci_of_repeats(run->repeat_rate, n < 64 ? n : 64);
+        double rate[CELL_MAX_REPEATS];
+        n = n < CELL_MAX_REPEATS ? n : CELL_MAX_REPEATS;
+        for (size_t i = 0; i < n; i++)
+            rate[i] = cell_tokens(run, (double)run->each_events[i], (double)run->each_usage[i]) /
+                      ns_to_s(run->s->result->plan.duration_ns);
+        struct ci ci = ci_of_repeats(rate, n);
         c->ci95 = (struct interval){ci.low, ci.high, ci.n_effective, "t_repeats"};
     } else {
         struct ci ci = ci_of_bins(bin, t->bins, bin_s);
@@ -124,12 +149,31 @@ static void judge_server(struct cell_run *run, const struct window_view *view)
         c->avg_active = run->tally.active_integral / (double)window_ns(run);
         mem_set_string(&c->avg_active_source, "client");
     }
-    if (view->running_max > c->concurrency + 0.5)
+    if (view->running_held > c->concurrency + 0.5)
         c->marks |= MARK_FOREIGN_LOAD;
     if (view->preemptions > 0)
         c->marks |= MARK_PREEMPTED;
     if (view->throttled)
         c->marks |= MARK_THROTTLED;
+}
+
+static enum token_source cell_token_source(const struct cell_run *run)
+{
+    enum token_source source = run->s->token_source;
+    return source == TOKENS_USAGE_STREAM && run->tally.usage_fell ? TOKENS_USAGE_FINAL : source;
+}
+
+/* The server counted something else over the same window: say so, whoever is wrong. */
+static void compare_counts(struct cell_run *run)
+{
+    const struct cell *c = run->cell;
+    double ours = (double)c->output_tokens, theirs = c->server_output_tokens;
+    if (c->marks & MARK_FOREIGN_LOAD || !(theirs > 100) || fabs(ours - theirs) <= 0.05 * theirs)
+        return;
+    session_event(run->s, "warning",
+                  "%" PRId64 " x %d: %.0f tokens were received in the window, the server's own "
+                  "counter grew by %.0f",
+                  c->context_tokens, c->concurrency, ours, theirs);
 }
 
 static void take_figures(struct cell_run *run, const struct window_view *view)
@@ -143,40 +187,44 @@ static void take_figures(struct cell_run *run, const struct window_view *view)
     c->total_tok_s = (double)c->output_tokens / c->measured_s;
     c->completed = t->completed;
     c->ttft_ms = spread_of_samples(&t->ttft_ms);
-    c->itl_ms = spread_of_samples(&t->itl_ms);
+    c->itl_ms = time_between_tokens(run);
     c->gap_ms = spread_of_hist(t->gaps);
     c->per_request_tok_s = c->itl_ms.p50 > 0 ? 1000 / c->itl_ms.p50 : NAN;
-    c->tokens_per_event = session_tokens_per_event(run->s);
-    if (run->s->token_source == TOKENS_USAGE_STREAM && t->events > 0)
-        c->tokens_per_event = (double)t->tokens / (double)t->events;
-    bool by_stream = run->s->token_source == TOKENS_USAGE_STREAM && !t->usage_fell;
-    mem_set_string(&c->token_source,
-                   token_source_name(by_stream                               ? TOKENS_USAGE_STREAM
-                                     : run->s->token_source == TOKENS_EVENTS ? TOKENS_EVENTS
-                                                                             : TOKENS_USAGE_FINAL));
+    c->tokens_per_event =
+        t->events > 0 ? cell_tokens(run, (double)t->events, (double)t->tokens) / (double)t->events
+                      : session_tokens_per_event(run->s);
+    mem_set_string(&c->token_source, token_source_name(cell_token_source(run)));
+    if (t->usage_fell && run->s->token_source == TOKENS_USAGE_STREAM)
+        session_event(run->s, "warning",
+                      "usage went down inside a stream: this cell's tokens are "
+                      "events weighted by the final counts");
     judge_server(run, view);
     judge_client(run);
     judge_spread(run);
+    compare_counts(run);
 }
 
-/* What the server counted of the prompts, over the streams whose request said so. */
+/* What the server counted of the prompts: said by the streams themselves, or else when their
+ * context was warmed. */
 static void judge_prompts(struct cell_run *run)
 {
     struct cell *c = run->cell;
     double *v = mem_array((size_t)run->count, sizeof *v);
     size_t n = 0;
 
-    for (int i = 0; i < run->count; i++)
-        if (run->streams[i].stream.record.prompt_tokens > 0)
-            v[n++] = (double)run->streams[i].stream.record.prompt_tokens;
-    /* servers that count at the end only: the warm-up's prompt is the same but for its task */
-    const struct record *warm = &run->s->single.record;
-    if (n == 0 && c->context_tokens > 0 && warm->prompt_tokens > 0)
-        v[n++] = (double)warm->prompt_tokens;
+    for (int i = 0; i < run->count; i++) {
+        const struct cell_stream *cs = &run->streams[i];
+        const struct row_context *row = cs->own.words ? &cs->own : run->row;
+        int64_t said = cs->stream.record.prompt_tokens;
+        if (said <= 0 && c->context_tokens > 0)
+            said = row->prompt_tokens;
+        if (said <= 0)
+            continue;
+        v[n++] = (double)said;
+        if (session_prompt_is_off(c->context_tokens, (double)said))
+            c->marks |= MARK_PROMPT_OFF;
+    }
     c->prompt_tokens = n ? summary_median(v, n) : NAN;
-    double wanted = (double)c->context_tokens;
-    if (n && wanted > 0 && fabs(c->prompt_tokens - wanted) > fmax(0.02 * wanted, 8))
-        c->marks |= MARK_PROMPT_OFF;
     free(v);
 }
 
@@ -241,6 +289,10 @@ static bool has_queued(struct cell_run *run, char *why, size_t size)
         return false;
     if (inferred)
         run->cell->marks |= MARK_INFERRED;
+    size_t used = strlen(why);
+    if (run->s->facts.max_running > 0 && run->s->facts.max_running < c->concurrency)
+        snprintf(why + used, size - used, "; the server runs at most %" PRId64 " at once (%s)",
+                 run->s->facts.max_running, run->s->facts.max_running_source);
     return true;
 }
 
@@ -282,6 +334,7 @@ void cell_judge(struct cell_run *run, const struct window_view *view)
             continue;
         c->status = rules[i].status;
         mem_set_string(&c->reason, why);
+        session_hide_key(run->s, c->reason);
         break;
     }
     if (run->looped)

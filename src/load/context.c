@@ -10,7 +10,8 @@
 
 enum { FIT_ROUNDS = 6 };
 
-/* The task's length is part of a prompt's; all tasks are within a few tokens of this one. */
+/* The task's length is part of a prompt's; tasks differ by some ten tokens, which is within the
+ * tolerance of any context. */
 static const uint64_t typical_task = 0;
 
 static bool count(struct session *s, const char *context, int64_t *ret)
@@ -91,24 +92,31 @@ void session_cold_context(struct session *s, const struct row_context *row, stru
     buf_release(&text);
 }
 
-void session_own_context(struct session *s, int64_t context_tokens, struct buf *ret_escaped)
+void session_own_context(struct session *s, int64_t context_tokens, struct row_context *ret)
 {
-    struct row_context own = {.context_tokens = context_tokens, .text = s->next_text++};
-    buf_init(&own.escaped, PROMPT_MAX_BYTES * 2);
-    make_text(s, &own);
-    buf_reset(ret_escaped);
-    buf_add(ret_escaped, own.escaped.p, own.escaped.len);
-    buf_release(&own.escaped);
+    *ret = (struct row_context){.context_tokens = context_tokens, .text = s->next_text++};
+    buf_init(&ret->escaped, PROMPT_MAX_BYTES * 2);
+    if (context_tokens > 0)
+        make_text(s, ret);
 }
 
-bool session_correct_length(struct session *s, int64_t context_tokens, int64_t prompt_tokens)
+void row_context_release(struct row_context *row)
 {
-    struct row_context *row = find(s, context_tokens);
-    double wanted = (double)context_tokens, got = (double)prompt_tokens;
+    buf_release(&row->escaped);
+}
 
-    if (!row || row->words == 0 || prompt_tokens <= 0 || fabs(got - wanted) <= wanted * 0.02)
+bool session_prompt_is_off(int64_t context_tokens, double prompt_tokens)
+{
+    double wanted = (double)context_tokens;
+    return wanted > 0 && prompt_tokens > 0 && fabs(prompt_tokens - wanted) > fmax(0.02 * wanted, 8);
+}
+
+bool session_correct_length(struct session *s, struct row_context *row, int64_t prompt_tokens)
+{
+    row->prompt_tokens = prompt_tokens > 0 ? prompt_tokens : 0;
+    if (row->words == 0 || !session_prompt_is_off(row->context_tokens, (double)prompt_tokens))
         return false;
-    double per_word = (got - s->fit.overhead) / (double)row->words;
+    double per_word = ((double)prompt_tokens - s->fit.overhead) / (double)row->words;
     /* half or double what was calibrated is no matter of estimation: the server cut the prompt */
     if (per_word < s->fit.per_word / 1.5 || per_word > s->fit.per_word * 1.5)
         return false;

@@ -19,16 +19,16 @@ static bool detect(struct pages *pages)
 static void learn(struct pages *pages, const char *model, struct server_facts *facts)
 {
     json_t *props = pages_json(pages, "/props");
+    const char *path = json_string_at(props, "model_path");
     int64_t slot_context, slots;
-    char path[256];
 
     (void)model;
     if (dialect_copy(facts->build, sizeof facts->build, props, "build_info"))
         snprintf(facts->version, sizeof facts->version, "%.*s", (int)strcspn(facts->build, "-"),
                  facts->build);
-    if (dialect_copy(path, sizeof path, props, "model_path")) {
-        const char *name = strrchr(path, '/');
-        snprintf(facts->model, sizeof facts->model, "%s", name ? name + 1 : path);
+    if (path) { /* the file's name stands at the end, however deep it lies */
+        const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+        text_printable(facts->model, sizeof facts->model, name, strlen(name));
     }
     dialect_copy(facts->quantization, sizeof facts->quantization, props, "model_ftype");
     if (json_int_at(props, "default_generation_settings.n_ctx", &slot_context) &&

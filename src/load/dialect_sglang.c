@@ -6,15 +6,15 @@
 #include "base/json.h"
 #include "load/dialect.h"
 
-static json_t *server_info(struct pages *pages)
+/* Where this version says it. */
+static const char *info_path(struct pages *pages)
 {
-    json_t *info = pages_json(pages, "/server_info");
-    return info ? info : pages_json(pages, "/get_server_info");
+    return pages_json(pages, "/server_info") ? "/server_info" : "/get_server_info";
 }
 
 static bool detect(struct pages *pages)
 {
-    json_t *info = server_info(pages);
+    json_t *info = pages_json(pages, info_path(pages));
     if (json_at(info, "max_total_num_tokens") || json_at(info, "internal_states"))
         return true;
     const char *owner = json_string_at(pages_json(pages, "/v1/models"), "data.0.owned_by");
@@ -23,7 +23,8 @@ static bool detect(struct pages *pages)
 
 static void learn(struct pages *pages, const char *model, struct server_facts *facts)
 {
-    json_t *info = server_info(pages), *card = dialect_model_card(pages, model);
+    const char *path = info_path(pages);
+    json_t *info = pages_json(pages, path), *card = dialect_model_card(pages, model);
     int64_t tokens, ranks = 1;
 
     dialect_copy(facts->version, sizeof facts->version, info, "version");
@@ -38,13 +39,12 @@ static void learn(struct pages *pages, const char *model, struct server_facts *f
         if (json_int_at(info, "dp_size", &ranks) && ranks > 1)
             tokens *= ranks;
         facts->kv_budget = tokens;
-        snprintf(facts->kv_source, sizeof facts->kv_source,
-                 ranks > 1 ? "GET /server_info max_total_num_tokens x dp_size"
-                           : "GET /server_info max_total_num_tokens");
+        snprintf(facts->kv_source, sizeof facts->kv_source, "GET %s max_total_num_tokens%s", path,
+                 ranks > 1 ? " x dp_size" : "");
     }
     if (json_int_at(info, "max_running_requests", &facts->max_running))
         snprintf(facts->max_running_source, sizeof facts->max_running_source,
-                 "GET /server_info max_running_requests");
+                 "GET %s max_running_requests", path);
 }
 
 const struct dialect dialect_sglang = {

@@ -1,7 +1,9 @@
 /* guard.c - single-writer single-reader rings of small messages, and the thread that drains them.
  *
  * A message is a header (kind, length) and the escaped text. Positions only grow; the ring index is
- * the position modulo the size, so full and empty are told apart by the difference. */
+ * the position modulo the size, so full and empty are told apart by the difference. Where something
+ * was dropped, the next message that fits is preceded by a new beginning: what stood before the gap
+ * and what stands behind it are never read as one text. */
 #include "load/guard.h"
 
 #include <pthread.h>
@@ -24,7 +26,7 @@ struct header {
 
 struct ring {
     _Atomic size_t written, read;
-    atomic_bool lost;
+    bool gap; /* the writer's own: something was dropped, and the reader has not been told */
     char bytes[RING_BYTES];
     struct loop_text text[CHANNELS]; /* the guard's thread alone */
 };
@@ -52,18 +54,25 @@ static void get(const struct ring *r, size_t at, void *p, size_t n)
     memcpy((char *)p + first, r->bytes, n - first);
 }
 
-static void send_message(struct ring *r, uint16_t kind, const char *p, size_t n)
+/* False when it does not fit. */
+static bool write_message(struct ring *r, uint16_t kind, const char *p, size_t n)
 {
     struct header h = {kind, (uint16_t)n};
     size_t at = atomic_load_explicit(&r->written, memory_order_relaxed);
     size_t used = at - atomic_load_explicit(&r->read, memory_order_acquire);
-    if (n > UINT16_MAX || sizeof h + n > RING_BYTES - used) {
-        atomic_store_explicit(&r->lost, true, memory_order_release);
-        return;
-    }
+    if (n > RING_BYTES || sizeof h + n > RING_BYTES - used)
+        return false;
     put(r, at, &h, sizeof h);
     put(r, at + sizeof h, p, n);
     atomic_store_explicit(&r->written, at + sizeof h + n, memory_order_release);
+    return true;
+}
+
+static void send_message(struct ring *r, uint16_t kind, const char *p, size_t n)
+{
+    if (r->gap && !write_message(r, NEW_REQUEST, "", 0))
+        return;
+    r->gap = !write_message(r, kind, p, n);
 }
 
 void guard_text(struct guard *g, int stream, enum channel channel, struct slice escaped)
@@ -88,8 +97,6 @@ static void drain(struct ring *r, struct buf *plain)
     size_t end = atomic_load_explicit(&r->written, memory_order_acquire);
     char escaped[RING_BYTES];
 
-    if (atomic_exchange_explicit(&r->lost, false, memory_order_acq_rel))
-        forget(r);
     while (at != end) {
         struct header h;
         get(r, at, &h, sizeof h);

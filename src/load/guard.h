@@ -2,9 +2,8 @@
  * it.
  *
  * For each stream there is a ring with one writer (the stream's thread) and one reader (the
- * guard's). Writing is a copy and two atomic operations. A ring that is full drops the text and
- * says so; the reader then starts that stream's history anew, so a drop can only delay a finding.
- */
+ * guard's). Writing is a copy and two atomic operations. A ring that is full drops the text, and
+ * that stream's history then starts anew behind the gap, so a drop can only delay a finding. */
 #ifndef TOKGRID_LOAD_GUARD_H
 #define TOKGRID_LOAD_GUARD_H
 

@@ -15,7 +15,7 @@ static bool canary_returns(struct session *s)
     int64_t limit = 2 * s->idle_ttft_ns;
     if (limit < s->idle_ttft_ns + 50 * NS_PER_MS)
         limit = s->idle_ttft_ns + 50 * NS_PER_MS;
-    if (!session_ask(s, "", "Say OK.", 1, "canary", 0))
+    if (!session_ask(s, "", "Say OK.", s->first_tokens, "canary", 0))
         return false;
     const struct record *r = &s->single.record;
     return r->first_token_at && r->first_token_at - r->send_at <= limit;

@@ -12,9 +12,12 @@
 #include "base/clock.h"
 #include "base/num.h"
 #include "load/metrics_text.h"
+#include "load/monitor_view.h"
 #include "stats/summary.h"
 
 enum { METRICS_MAX_BYTES = 16 << 20, MAX_GPUS = 16 };
+
+static const int64_t late_ns = 40 * NS_PER_MS;
 
 struct monitor {
     struct endpoint const *endpoint;
@@ -69,9 +72,20 @@ bool monitor_read_metrics(struct fetcher *f, const struct dialect *dialect, stru
             ret->generated = dialect->generated_in_progress(f, &more) ? ret->generated + more : NAN;
         ok = !isnan(ret->running) && !isnan(ret->waiting);
     }
-    ret->at = before + (clock_now() - before) / 2;
+    ret->took = clock_now() - before;
+    ret->at = before + ret->took / 2;
     buf_release(&reply.body);
     return ok;
+}
+
+/* An answer that took much longer than the quickest one was held up on the way, and its counters
+ * may be of any moment since they were asked for: better to count from its neighbours. */
+static void distrust_late(struct reading *r, int64_t *quickest)
+{
+    if (r->took < *quickest)
+        *quickest = r->took;
+    if (r->took > 2 * *quickest + late_ns)
+        r->generated = r->prompt = r->preemptions = r->prefix_hits = NAN;
 }
 
 static void read_gpus(struct monitor *m, struct reading *r)
@@ -111,11 +125,13 @@ static void *poll_thread(void *ctx)
 {
     struct monitor *m = ctx;
     struct fetcher *f = fetcher_new(m->endpoint, &m->stop);
-    int64_t next_at = clock_now();
+    int64_t next_at = clock_now(), quickest = INT64_MAX / 4;
 
     while (!atomic_load(&m->stop)) {
         struct reading r;
-        if (!m->metrics || !monitor_read_metrics(f, m->dialect, &r)) {
+        if (m->metrics && monitor_read_metrics(f, m->dialect, &r)) {
+            distrust_late(&r, &quickest);
+        } else {
             /* an unanswered poll is no reading; without metrics the GPUs alone are one */
             r = (struct reading){.at = clock_now(),
                                  .running = NAN,
@@ -200,30 +216,37 @@ bool monitor_has_metrics(const struct monitor *m)
 bool monitor_latest(struct monitor *m, struct reading *ret)
 {
     pthread_mutex_lock(&m->lock);
-    bool any = m->count > 0;
-    if (any)
-        *ret = m->list[m->count - 1];
+    size_t n = m->count;
+    while (n > 0 && m->metrics && isnan(m->list[n - 1].running))
+        n--;
+    if (n > 0)
+        *ret = m->list[n - 1];
     pthread_mutex_unlock(&m->lock);
-    return any;
+    return n > 0;
+}
+
+bool monitor_view_idle(const struct reading *list, size_t n, int64_t since, int64_t for_ns)
+{
+    int64_t first = 0, last = 0;
+
+    for (size_t i = n; i > 0 && list[i - 1].at >= since; i--) {
+        const struct reading *r = &list[i - 1];
+        if (isnan(r->running))
+            continue;
+        if (!(r->running == 0 && r->waiting == 0))
+            break; /* busy before; it may have been idle long enough since */
+        first = r->at;
+        last = last ? last : r->at;
+    }
+    return last != 0 && last - first >= for_ns;
 }
 
 bool monitor_idle_since(struct monitor *m, int64_t since, int64_t for_ns)
 {
-    int64_t first = 0, last = 0;
-    bool idle = true;
-
     pthread_mutex_lock(&m->lock);
-    for (size_t i = m->count; i > 0 && m->list[i - 1].at >= since; i--) {
-        const struct reading *r = &m->list[i - 1];
-        if (!(r->running == 0 && r->waiting == 0)) {
-            idle = last != 0 && last - first >= for_ns; /* busy before, idle long enough since */
-            break;
-        }
-        first = r->at;
-        last = last ? last : r->at;
-    }
+    bool idle = monitor_view_idle(m->list, m->count, since, for_ns);
     pthread_mutex_unlock(&m->lock);
-    return idle && last - first >= for_ns;
+    return idle;
 }
 
 /* A counter at an instant, between the two readings around it. NAN outside of what was read.
@@ -250,15 +273,15 @@ static double counter_at(const struct reading *list, size_t n, size_t offset, in
     return NAN;
 }
 
-static double growth(const struct monitor *m, size_t offset, int64_t from, int64_t to)
+static double growth(const struct reading *list, size_t n, size_t offset, int64_t from, int64_t to)
 {
-    return counter_at(m->list, m->count, offset, to) - counter_at(m->list, m->count, offset, from);
+    return counter_at(list, n, offset, to) - counter_at(list, n, offset, from);
 }
 
 struct window_view monitor_window_none(void)
 {
     return (struct window_view){.running = NAN,
-                                .running_max = NAN,
+                                .running_held = NAN,
                                 .waiting = NAN,
                                 .waiting_share = NAN,
                                 .kv_used_max = NAN,
@@ -269,55 +292,80 @@ struct window_view monitor_window_none(void)
                                 .energy_j = NAN};
 }
 
-struct window_view monitor_window(struct monitor *m, int64_t from, int64_t to)
+struct window_view monitor_view(const struct reading *list, size_t count, int64_t from, int64_t to)
 {
     struct window_view view = monitor_window_none();
+    int64_t *at = mem_array(count + 1, sizeof *at);
+    double *running = mem_array(count + 1, sizeof *running);
+    double *waiting = mem_array(count + 1, sizeof *waiting);
+    double *power = mem_array(count + 1, sizeof *power);
+    int64_t *power_at = mem_array(count + 1, sizeof *power_at);
+    size_t n = 0, powers = 0;
+    double before = NAN;
 
-    pthread_mutex_lock(&m->lock);
-    int64_t *at = mem_array(m->count + 1, sizeof *at);
-    double *running = mem_array(m->count + 1, sizeof *running);
-    double *waiting = mem_array(m->count + 1, sizeof *waiting);
-    double *power = mem_array(m->count + 1, sizeof *power);
-    size_t n = 0, gauges = 0, powers = 0;
-    for (size_t i = 0; i < m->count; i++) {
-        const struct reading *r = &m->list[i];
+    for (size_t i = 0; i < count; i++) {
+        const struct reading *r = &list[i];
         if (r->at < from || r->at >= to)
             continue;
         view.readings++;
+        if (!isnan(r->power_w)) {
+            power_at[powers] = r->at;
+            power[powers++] = r->power_w;
+        }
+        view.throttled |= r->throttled;
+        if (isnan(r->running)) /* a poll that failed says nothing about the server */
+            continue;
         at[n] = r->at;
         running[n] = r->running;
-        waiting[n] = r->waiting;
-        power[n++] = r->power_w;
-        gauges += isnan(r->running) ? 0 : 1;
-        powers += isnan(r->power_w) ? 0 : 1;
+        waiting[n++] = r->waiting;
         view.kv_used_max = fmax(view.kv_used_max, r->kv_used);
-        view.running_max = fmax(view.running_max, r->running);
-        view.throttled |= r->throttled;
+        /* one reading may catch a request and its replacement together; two in a row do not */
+        if (!isnan(before))
+            view.running_held = fmax(view.running_held, fmin(before, r->running));
+        before = r->running;
     }
-    if (n > 0 && gauges == n) {
+    if (n > 0) {
         view.running = step_average(at, running, n, from, to);
         view.waiting = step_average(at, waiting, n, from, to);
         view.waiting_share = step_share_above(at, waiting, n, from, to, 0);
     }
-    if (n > 1 && powers == n) {
-        view.energy_j = trapezoid(at, power, n, from, to);
+    if (powers > 1) {
+        view.energy_j = trapezoid(power_at, power, powers, from, to);
         view.power_w = view.energy_j / ns_to_s(to - from);
     }
-    view.generated = growth(m, offsetof(struct reading, generated), from, to);
-    view.preemptions = growth(m, offsetof(struct reading, preemptions), from, to);
-    view.prefix_hits = growth(m, offsetof(struct reading, prefix_hits), from, to);
-    pthread_mutex_unlock(&m->lock);
+    view.generated = growth(list, count, offsetof(struct reading, generated), from, to);
+    view.preemptions = growth(list, count, offsetof(struct reading, preemptions), from, to);
+    view.prefix_hits = growth(list, count, offsetof(struct reading, prefix_hits), from, to);
     free(at);
     free(running);
     free(waiting);
     free(power);
+    free(power_at);
+    return view;
+}
+
+struct window_view monitor_window(struct monitor *m, int64_t from, int64_t to)
+{
+    pthread_mutex_lock(&m->lock);
+    struct window_view view = monitor_view(m->list, m->count, from, to);
+    pthread_mutex_unlock(&m->lock);
     return view;
 }
 
 bool monitor_settled(struct monitor *m, int64_t to)
 {
-    struct reading r;
-    return monitor_latest(m, &r) && r.at >= to;
+    bool read = false, counts = false, counted = false;
+
+    pthread_mutex_lock(&m->lock);
+    for (size_t i = 0; i < m->count; i++) {
+        const struct reading *r = &m->list[i];
+        bool after = r->at >= to, has_count = !isnan(r->generated);
+        read |= after;
+        counts |= has_count;
+        counted |= after && has_count;
+    }
+    pthread_mutex_unlock(&m->lock);
+    return counts ? counted : read;
 }
 
 void monitor_forget(struct monitor *m, int64_t before)

@@ -15,7 +15,7 @@
 #include "net/endpoint.h"
 
 struct reading {
-    int64_t at;
+    int64_t at, took;                                   /* took: the whole round trip */
     double running, waiting;                            /* gauges, all label sets summed */
     double generated, prompt, preemptions, prefix_hits; /* counters */
     double kv_used;
@@ -27,7 +27,7 @@ struct reading {
 /* What to average over a window. NAN where nothing is known. */
 struct window_view {
     size_t readings;
-    double running, running_max, waiting, waiting_share, kv_used_max;
+    double running, running_held, waiting, waiting_share, kv_used_max;
     double generated;                /* growth over [from, to), interpolated */
     double preemptions, prefix_hits; /* growth */
     double power_w, energy_j;
@@ -56,7 +56,7 @@ bool monitor_latest(struct monitor *m, struct reading *ret);
 bool monitor_idle_since(struct monitor *m, int64_t since, int64_t for_ns);
 
 /* Readings reach a little past the window, so call it some intervals after `to` for the counters
- * (monitor_settled says when). */
+ * (monitor_settled says when). Counters of answers that were held up on the way are not used. */
 struct window_view monitor_window(struct monitor *m, int64_t from, int64_t to);
 struct window_view monitor_window_none(void); /* nothing is known */
 bool monitor_settled(struct monitor *m, int64_t to);

@@ -12,7 +12,7 @@
 #include "load/session.h"
 #include "stats/summary.h"
 
-enum { MAX_SAMPLES = 32, SMALL_CONTEXT = 16384 };
+enum { MAX_SAMPLES = 32 };
 
 struct row_samples {
     double rate[MAX_SAMPLES], ttft_ms[MAX_SAMPLES], prompt[MAX_SAMPLES], cached[MAX_SAMPLES],
@@ -22,17 +22,15 @@ struct row_samples {
 
 static size_t wanted_samples(const struct session *s, int64_t context_tokens)
 {
-    int n = s->result->plan.prefill_samples;
-    if (n == 0)
-        n = context_tokens <= SMALL_CONTEXT ? 3 : 1;
+    int n = plan_prefill_samples(&s->result->plan, context_tokens);
     return n > MAX_SAMPLES ? MAX_SAMPLES : (size_t)n;
 }
 
-/* How many tokens a cache may hold without the row being a lie: 1 %, but never less than what every
- * prompt has in common, the template's opening. */
+/* How many tokens a cache may hold without the row being a lie: 1 %, or what every prompt has in
+ * common, the template's opening. */
 static double cache_allowance(const struct session *s, double prompt)
 {
-    return fmax(prompt / 100, fmin(s->fit.overhead, 256) + 16);
+    return fmax(prompt / 100, fmin(s->fit.overhead, 256));
 }
 
 static void add_sample(struct session *s, struct row_samples *m, struct prefill_row *row)
@@ -56,18 +54,13 @@ static void add_sample(struct session *s, struct row_samples *m, struct prefill_
         row->marks |= MARK_PROMPT_OFF;
 }
 
-static struct spread spread_of(const struct summary *m)
-{
-    return (struct spread){(int64_t)m->n, m->p50, m->p90, m->p99, m->max};
-}
-
 static void finish_row(struct row_samples *m, struct prefill_row *row)
 {
     struct summary ttft = summary_of(m->ttft_ms, m->n);
     row->completed = (int64_t)m->n;
     if (m->n == 0)
         return;
-    row->ttft_ms = spread_of(&ttft);
+    row->ttft_ms = spread_of_summary(&ttft);
     row->prompt_tokens = summary_median(m->prompt, m->n);
     row->cached_tokens = m->cached_n ? summary_median(m->cached, m->cached_n) : NAN;
     row->server_prompt_ms = m->server_n ? summary_median(m->server_ms, m->server_n) : NAN;
@@ -80,31 +73,46 @@ static void finish_row(struct row_samples *m, struct prefill_row *row)
     row->total_tok_s = (row->prompt_tokens - cached) / row->ttft_ms.p50 * 1e3;
 }
 
+/* Prompt tokens the server's prefix cache has answered so far; NAN where it does not count them. */
+static double prefix_hits(struct session *s)
+{
+    struct reading r;
+    bool counted = s->dialect->metrics.prefix_hits[0] && monitor_has_metrics(s->monitor) &&
+                   monitor_read_metrics(s->fetcher, s->dialect, &r);
+    return counted ? r.prefix_hits : NAN;
+}
+
 /* Ask once with this text. False when the row is over: an error, or interrupted. */
 static bool take_sample(struct session *s, const char *escaped, struct prefill_row *row)
 {
     struct buf task;
+    struct record *r = &s->single.record;
+    double hits_before = prefix_hits(s);
+
     buf_init(&task, 4096);
     prompt_add_task(&s->prompts, s->next_task++, &task);
-    bool asked = session_ask(s, escaped, task.p, 1, "prefill", row->context_tokens);
+    bool asked = session_ask(s, escaped, task.p, s->first_tokens, "prefill", row->context_tokens);
     buf_release(&task);
-    const struct record *r = &s->single.record;
     if (!asked || outcome_is_failure(r->outcome) || !r->first_token_at) {
         row->status = STATUS_ERROR;
         mem_set_string(&row->reason, asked ? r->error.text : "interrupted");
+        session_hide_key(s, row->reason);
         return false;
     }
+    /* servers that do not say cached_tokens in usage may count hits in their metrics */
+    if (r->cached_tokens < 0 && !isnan(hits_before))
+        r->cached_tokens = llround(fmax(prefix_hits(s) - hits_before, 0));
     return true;
 }
 
 /* The text was off by more than the tolerance: it has another length now, and is asked again. */
-static bool corrected(struct session *s, struct prefill_row *row)
+static bool corrected(struct session *s, struct row_context *context)
 {
     int64_t counted = s->single.record.prompt_tokens;
-    if (!session_correct_length(s, row->context_tokens, counted))
+    if (!session_correct_length(s, context, counted))
         return false;
     session_event(s, "info", "prompt of %lld tokens corrected: the server counted %lld",
-                  (long long)row->context_tokens, (long long)counted);
+                  (long long)context->context_tokens, (long long)counted);
     return true;
 }
 
@@ -120,7 +128,7 @@ static bool measure_sample(struct session *s, struct row_context *context, bool 
         if (!last)
             session_cold_context(s, context, &cold);
         taken = take_sample(s, last ? context->escaped.p : cold.p, row);
-        again = taken && try == 0 && corrected(s, row);
+        again = taken && try == 0 && corrected(s, context);
     }
     buf_release(&cold);
     if (!taken)
@@ -133,6 +141,20 @@ static bool measure_sample(struct session *s, struct row_context *context, bool 
     return true;
 }
 
+/* False: the server is busy with something else, and that is not allowed; or interrupted. */
+static bool wait_before_sample(struct session *s, struct prefill_row *row)
+{
+    if (session_wait_idle(s, s->options->idle_timeout_ns))
+        return true;
+    if (!session_skipping(s) && s->options->allow_busy) {
+        row->marks |= MARK_FOREIGN_LOAD;
+        return true;
+    }
+    row->status = STATUS_ERROR;
+    mem_set_string(&row->reason, "server_busy");
+    return false;
+}
+
 static void measure(struct session *s, struct prefill_row *row, struct row_samples *m)
 {
     size_t wanted = wanted_samples(s, row->context_tokens);
@@ -140,7 +162,7 @@ static void measure(struct session *s, struct prefill_row *row, struct row_sampl
 
     for (size_t i = 0; i < wanted; i++) {
         session_phase(s, PHASE_PREFILL, 0);
-        if (i > 0 && !session_wait_idle(s, s->options->idle_timeout_ns))
+        if (i > 0 && !wait_before_sample(s, row))
             break;
         if (!measure_sample(s, context, i + 1 == wanted, row, m))
             break;
@@ -171,12 +193,8 @@ bool session_prefill(struct session *s, int64_t context_tokens, const char *how)
     row.status = STATUS_VALID;
     mem_set_string(&row.how, how);
     clock_utc_text(row.started_at);
-    if (!session_wait_idle(s, s->options->idle_timeout_ns) && !s->options->allow_busy) {
-        row.status = STATUS_ERROR;
-        mem_set_string(&row.reason, "server_busy");
-    } else {
+    if (wait_before_sample(s, &row))
         measure(s, &row, m);
-    }
     finish_row(m, &row);
     free(m);
     if (row.status == STATUS_ERROR && session_skipping(s)) {
@@ -199,7 +217,8 @@ static bool ask_warm(struct session *s, struct row_context *row)
     struct buf task;
     buf_init(&task, 4096);
     prompt_add_task(&s->prompts, s->next_task++, &task);
-    bool asked = session_ask(s, row->escaped.p, task.p, 1, "warmup", row->context_tokens);
+    bool asked =
+        session_ask(s, row->escaped.p, task.p, s->first_tokens, "warmup", row->context_tokens);
     buf_release(&task);
     return asked;
 }
@@ -208,7 +227,7 @@ bool session_warm(struct session *s, struct row_context *row)
 {
     const struct record *r = &s->single.record;
     bool asked = ask_warm(s, row);
-    if (asked && session_correct_length(s, row->context_tokens, r->prompt_tokens))
+    if (asked && session_correct_length(s, row, r->prompt_tokens))
         asked = ask_warm(s, row);
     if (asked && row->ttft_ns && r->first_token_at) {
         int64_t ttft = r->first_token_at - r->send_at;

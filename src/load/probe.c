@@ -34,6 +34,7 @@ bool session_connect(struct session *s, struct err *err)
         .insecure = o->insecure,
         .api_key = o->api_key,
         .connect_timeout_ns = o->connect_timeout_ns,
+        .stop = &s->control->stop,
         .use_proxy = strcmp(o->transport, "curl") == 0,
     };
     struct url url;
@@ -69,7 +70,7 @@ static bool explain(const struct session *s, const struct page *page, struct err
 
     if (page->status == 0) {
         *err = page->err;
-        if (s->endpoint.url.tls && err->code == ERR_CONNECT)
+        if (strstr(page->err.text, "certificate"))
             return err_set(err, ERR_CONNECT,
                            "%s: %s (--cacert FILE trusts its issuer, --insecure "
                            "accepts any certificate)",
@@ -87,12 +88,7 @@ static bool explain(const struct session *s, const struct page *page, struct err
                        "server, and is the path right?",
                        url, models_path, page->content_type[0] ? page->content_type : "something");
     case 401:
-    case 403:
-        return err_set(err, ERR_HTTP, "%s %s (HTTP %d)%s", url,
-                       s->options->api_key
-                           ? "refuses this API key"
-                           : "wants an API key; give it by --api-key or TOKGRID_API_KEY",
-                       page->status, said);
+    case 403: return session_key_error(s, page->status, err);
     case 404:
         return err_set(err, ERR_HTTP,
                        "%s has no %s (HTTP 404): is this an OpenAI-compatible server, and is the "

@@ -110,15 +110,47 @@ static bool begin(struct session *s, const struct run_options *o,
     return raise_file_limit(o, err);
 }
 
+/* Samples are written beside their name until there is something to go with them: a run that fails
+ * before it has measured anything must not replace an earlier one's. */
 static bool open_samples(struct session *s, struct err *err)
 {
     const struct run_listener *l = s->listener;
+    struct buf part;
+
     if (l->open_output && !l->open_output(l->ctx, s->result, &s->samples_path, err))
         return false;
     if (!s->samples_path)
         return true;
-    s->samples = samples_open(s->samples_path, err);
+    buf_init(&part, 8192);
+    buf_addf(&part, "%s.part", s->samples_path);
+    s->samples_part = buf_detach(&part);
+    s->samples = samples_open(s->samples_part, err);
     return s->samples != NULL;
+}
+
+static void lose_samples(struct session *s, const char *why)
+{
+    session_event(s, "error", "raw samples are incomplete: %s", why);
+    s->samples_path = NULL; /* the result names none */
+}
+
+/* A row or a cell was kept: so are its samples, on disk. */
+static void keep_samples(struct session *s)
+{
+    struct err err;
+
+    if (!s->samples || !s->samples_path)
+        return;
+    if (!samples_flush(s->samples, &err)) {
+        lose_samples(s, err.text);
+        return;
+    }
+    if (!s->samples_part)
+        return;
+    if (rename(s->samples_part, s->samples_path) != 0)
+        lose_samples(s, strerror(errno));
+    free(s->samples_part);
+    s->samples_part = NULL;
 }
 
 static void close_samples(struct session *s)
@@ -126,17 +158,24 @@ static void close_samples(struct session *s)
     char digest[65];
     struct err err;
     struct result *r = s->result;
+    int64_t requests;
 
     if (!s->samples)
         return;
-    if (samples_close(s->samples, digest, &r->samples.requests, &err)) {
+    bool closed = samples_close(s->samples, digest, &requests, &err);
+    s->samples = NULL;
+    if (s->samples_part) { /* nothing was measured */
+        unlink(s->samples_part);
+        free(s->samples_part);
+        s->samples_part = NULL;
+    } else if (!closed) {
+        lose_samples(s, err.text);
+    } else if (s->samples_path) {
         const char *name = strrchr(s->samples_path, '/');
         mem_set_string(&r->samples.file, name ? name + 1 : s->samples_path);
         mem_set_string(&r->samples.blake2b, digest);
-    } else {
-        session_event(s, "warning", "raw samples are incomplete: %s", err.text);
+        r->samples.requests = requests;
     }
-    s->samples = NULL;
 }
 
 static void finish(struct session *s)
@@ -197,16 +236,13 @@ bool run_probe(const struct run_options *o, const struct run_listener *listener,
     }
     if (ok)
         mem_set_string(&ret->run.ended_by, "done");
+    else
+        session_hide_key(&s, err->text);
     finish(&s);
     return ok;
 }
 
 /* --- the plan --- */
-
-static double sum_prefill_estimate(const struct session *s)
-{
-    return s->prefill_tok_s > 0 ? s->prefill_tok_s : 0;
-}
 
 static void keep_notes(struct result *r, const char *notes)
 {
@@ -217,6 +253,36 @@ static void keep_notes(struct result *r, const char *notes)
     }
 }
 
+static void note_capacity(const struct plan *plan, struct buf *notes)
+{
+    char budget[NUM_TEXT_MAX];
+    int left_out = 0;
+    for (size_t c = 0; c < plan->context_count; c++)
+        for (size_t l = 0; l < plan->level_count; l++)
+            left_out += !plan_runs(plan, plan->contexts[c], plan->levels[l]);
+    if (left_out)
+        buf_addf(notes,
+                 "%d cells are over capacity: their contexts and answers do not fit the KV "
+                 "cache of %s tokens\n",
+                 left_out, num_grouped(budget, (double)plan->kv_budget, 0));
+}
+
+/* What was asked for beyond the plan and shapes the figures: a reader should know. */
+static void note_options(const struct run_options *o, struct result *r)
+{
+    if (o->prompt_file)
+        result_add_note(r, "the prompts' text comes from a file of the user's own (--prompt-file)");
+    if (o->no_loop_guard)
+        result_add_note(r, "repeating text was not discarded (--no-loop-guard)");
+    if (o->max_errors > 0)
+        result_add_note(r, "up to %d failed requests were allowed in a cell (--max-errors)",
+                        o->max_errors);
+    if (o->allow_busy)
+        result_add_note(r, "cells were run also on a busy server (--allow-busy)");
+    if (o->run_over_capacity)
+        result_add_note(r, "cells over capacity were run (--run-over-capacity)");
+}
+
 static bool make_plan(struct session *s, struct err *err)
 {
     struct plan *plan = &s->result->plan;
@@ -224,12 +290,16 @@ static bool make_plan(struct session *s, struct err *err)
     bool ok = true;
 
     buf_init(&notes, 65536);
+    plan->kv_budget = s->facts.kv_budget;
+    plan->run_over_capacity = s->options->run_over_capacity;
     plan_trim(plan, s->facts.context_limit, &notes);
-    plan_estimate(plan, sum_prefill_estimate(s));
+    plan_estimate(plan, s->prefill_tok_s);
     if (plan->budget_ns > 0)
-        ok = plan_fit_budget(plan, sum_prefill_estimate(s), &notes, err);
+        ok = plan_fit_budget(plan, s->prefill_tok_s, &notes, err);
+    note_capacity(plan, &notes);
     s->progress.plan = *plan;
     keep_notes(s->result, notes.p);
+    note_options(s->options, s->result);
     if (ok && plan->context_count == 0)
         ok = err_set(err, ERR_USAGE,
                      "the plan has no context that fits the server's limit of %" PRId64
@@ -247,47 +317,57 @@ static bool make_plan(struct session *s, struct err *err)
 static double kv_need(const struct session *s, int64_t context, int concurrency)
 {
     const struct plan *plan = &s->result->plan;
-    double written = (double)plan->max_output;
+    double written = (double)plan->max_output, rate = s->fastest_stream_tok_s;
+    bool window = plan->capacity_rule == CAPACITY_WINDOW;
 
-    if (plan->capacity_rule == CAPACITY_FULL)
-        return concurrency * ((double)context + written);
-    double rate = s->fastest_stream_tok_s;
-    if (rate > 0)
+    if (window && rate > 0)
         written = fmin(written,
                        rate * 1.2 * ns_to_s(plan->settle_ns + plan->duration_ns * plan->repeats));
-    if (plan->prompts == PROMPTS_SHARED && s->prefix_cache_seen)
-        return (double)context + concurrency * written;
-    return concurrency * ((double)context + written);
+    bool shared = window && plan->prompts == PROMPTS_SHARED && s->prefix_cache_seen;
+    return plan_kv_need(context, concurrency, written, shared);
 }
 
-/* True when the cell is decided without running it. */
+static bool leave_out(struct cell *cell, enum cell_status status, const char *why)
+{
+    cell->status = status;
+    mem_set_string(&cell->reason, why);
+    return true;
+}
+
+/* True when the time that is left of a budget is shorter than this cell would take. */
+static bool out_of_time(const struct session *s)
+{
+    const struct plan *plan = &s->result->plan;
+    int64_t needs = plan->settle_ns + plan->duration_ns * plan->repeats;
+    return plan->budget_ns > 0 && clock_now() - s->run_at + needs > plan->budget_ns;
+}
+
+/* True when the cell is decided without running it: the rules in the order of the statuses. */
 static bool decide_unrun(struct session *s, struct cell *cell)
 {
     char text[160];
     double need = kv_need(s, cell->context_tokens, cell->concurrency);
-    double budget = (double)s->facts.kv_budget;
     int queued = 0;
 
-    if (s->facts.kv_budget > 0 && need > budget) {
-        if (!s->options->run_over_capacity) {
-            cell->status = STATUS_OVER_CAPACITY;
-            snprintf(text, sizeof text, "needs %.0f tokens of KV cache, the server has %.0f (%s)",
-                     need, budget, s->facts.kv_source);
-            mem_set_string(&cell->reason, text);
-            return true;
-        }
-        cell->marks |= MARK_OVER_CAPACITY;
-    }
     for (size_t i = 0; i < s->result->decode_count; i++) {
         const struct cell *other = &s->result->decode[i];
         queued += other->context_tokens == cell->context_tokens &&
                   other->concurrency < cell->concurrency && other->status == STATUS_QUEUED;
     }
-    if (queued < 2)
+    if (queued >= 2)
+        return leave_out(cell, STATUS_SKIPPED,
+                         "two smaller concurrencies of this context were queued already");
+    if (out_of_time(s))
+        return leave_out(cell, STATUS_SKIPPED, "the time budget is used up");
+    if (s->facts.kv_budget <= 0 || need <= (double)s->facts.kv_budget)
         return false;
-    cell->status = STATUS_SKIPPED;
-    mem_set_string(&cell->reason, "two smaller concurrencies of this context were queued already");
-    return true;
+    if (s->options->run_over_capacity) {
+        cell->marks |= MARK_OVER_CAPACITY;
+        return false;
+    }
+    snprintf(text, sizeof text, "needs %.0f tokens of KV cache, the server has %" PRId64 " (%s)",
+             need, s->facts.kv_budget, s->facts.kv_source);
+    return leave_out(cell, STATUS_OVER_CAPACITY, text);
 }
 
 static void show_cell(struct session *s, struct plan_step step, const struct cell *cell)
@@ -352,6 +432,7 @@ static bool prefill_first(struct session *s, struct cell *cell)
 
 static void measure_cell(struct session *s, struct cell *cell)
 {
+    atomic_store(&s->control->skip, 0);
     if (decide_unrun(s, cell) || !prefill_first(s, cell))
         return;
     session_run_cell(s, cell);
@@ -394,8 +475,7 @@ static bool measure_cells(struct session *s, struct err *err)
         struct cell *kept = result_add_cell_take(s->result, &cell);
         show_cell(s, steps[i], kept);
         estimate_rest(s, i + 1, total, began_at);
-        if (s->samples)
-            fine = samples_flush(s->samples, err);
+        keep_samples(s);
         if (session_stopping(s)) {
             fine = err_set(err, ERR_INTERRUPT, "interrupted");
             skip_rest(s, steps, i + 1, total, "not run: interrupted");
@@ -420,23 +500,24 @@ static bool measure_cells(struct session *s, struct err *err)
 /* A hidden first cell: kernels compiled, caches and clocks up, nothing of it kept. */
 static bool warm_up(struct session *s)
 {
-    enum { WARM_TOKENS = 64 };
-    struct buf escaped, task;
+    enum { WARM_TOKENS = 128 };
+    struct buf task;
     const struct plan *plan = &s->result->plan;
     int64_t length = plan->prefill_count ? plan->prefill[0] : 0;
 
     session_phase(s, PHASE_WARMUP, 0);
-    buf_init(&escaped, PROMPT_MAX_BYTES * 2);
+    struct row_context context;
+    session_own_context(s, length, &context);
     buf_init(&task, 4096);
-    if (length > 0)
-        session_own_context(s, length, &escaped);
     prompt_add_task(&s->prompts, s->next_task++, &task);
-    bool asked = session_ask(s, escaped.p, task.p, WARM_TOKENS, "warmup", 0);
+    bool asked = session_ask(s, context.escaped.p, task.p, WARM_TOKENS, "warmup", 0);
     if (asked && s->single.record.error.code != ERR_NONE)
         session_event(s, "warning", "the warm-up request failed: %s", s->single.record.error.text);
-    buf_release(&escaped);
+    else if (asked)
+        session_learn_ratio(s, &s->single.record);
+    row_context_release(&context);
     buf_release(&task);
-    return asked;
+    return asked || !session_stopping(s); /* skipping it is no reason to end the run */
 }
 
 static bool measure_all(struct session *s, struct err *err)
@@ -464,6 +545,8 @@ bool run_measure(const struct run_options *o, const struct run_listener *listene
     bool ok = begin(&s, o, listener, control, ret, err) && measure_all(&s, err);
     if (ok)
         mem_set_string(&ret->run.ended_by, "done");
+    else
+        session_hide_key(&s, err->text);
     finish(&s);
     return ok;
 }

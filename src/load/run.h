@@ -59,8 +59,8 @@ struct run_control {
 };
 bool run_control_init(struct run_control *c, struct err *err) ATTR_CHECK;
 void run_control_release(struct run_control *c); /* when nobody can call the two below any more */
-void run_stop(struct run_control *c); /* async-signal-safe */
-void run_skip(struct run_control *c); /* async-signal-safe */
+void run_stop(struct run_control *c);            /* async-signal-safe */
+void run_skip(struct run_control *c);            /* async-signal-safe */
 
 /* Measure. True when the run went to its end (also with cells that are errors); false with the
  * reason when it could not begin, the server went away, or it was stopped: *ret then still holds

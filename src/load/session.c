@@ -36,6 +36,54 @@ void session_show(struct session *s)
         progress_put(s->options->progress, &s->progress);
 }
 
+enum { KEY_PART = 8 };
+
+/* The longest piece of the key that begins at p; 0 when it is too short to tell anything. */
+static size_t key_piece(const char *key, const char *p)
+{
+    size_t best = 0, whole = strlen(key), least = whole < KEY_PART ? whole : KEY_PART;
+    for (const char *k = key; *k; k++) {
+        size_t n = 0;
+        while (k[n] && k[n] == p[n])
+            n++;
+        best = n > best ? n : best;
+    }
+    return best >= least ? best : 0;
+}
+
+void session_hide_key(const struct session *s, char *text)
+{
+    const char *key = s->options->api_key;
+    char *to = text;
+    if (!key || !text)
+        return;
+    for (const char *p = text; *p;) {
+        size_t n = key_piece(key, p);
+        if (n == 0) {
+            *to++ = *p++;
+            continue;
+        }
+        for (size_t i = 0; i < 3 && i < n; i++)
+            *to++ = '*';
+        p += n;
+    }
+    *to = '\0';
+}
+
+bool session_key_error(const struct session *s, int status, struct err *err)
+{
+    return err_set(err, ERR_HTTP, "%s %s (HTTP %d)", s->result->server.url,
+                   s->options->api_key
+                       ? "refuses this API key"
+                       : "wants an API key; give it by TOKGRID_API_KEY or --api-key",
+                   status);
+}
+
+struct spread spread_of_summary(const struct summary *m)
+{
+    return (struct spread){(int64_t)m->n, m->p50, m->p90, m->p99, m->max};
+}
+
 void session_event(struct session *s, const char *level, const char *format, ...)
 {
     char text[512];
@@ -43,6 +91,7 @@ void session_event(struct session *s, const char *level, const char *format, ...
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    session_hide_key(s, text);
     result_add_event(s->result, level, "%s", text);
     progress_add_event(&s->progress, text);
     session_show(s);
@@ -65,6 +114,7 @@ void session_sample(struct session *s, const struct stream *stream, const char *
     if (!s->samples)
         return;
     stream_sample(stream, s->run_at, &sample);
+    session_hide_key(s, sample.error);
     for (size_t i = 0; i < sample.stamp_count; i++) /* this request's last use of them */
         sample.stamps[i].at_ns -= s->run_at;
     sample.phase = phase;
@@ -82,14 +132,21 @@ double session_tokens_per_event(const struct session *s)
     return tokens / events;
 }
 
+/* Usage that was invented: the same figure for every request, or fewer tokens than pieces of text.
+ * No decoder puts 16 tokens into each event of a stream. */
+bool session_usage_is_plausible(const struct record *r)
+{
+    int64_t tokens = r->completion_tokens, events = r->token_events;
+    return tokens > 0 && tokens <= 16 * events && 2 * tokens >= events;
+}
+
 void session_learn_ratio(struct session *s, const struct record *r)
 {
     int64_t tokens = r->completion_tokens;
-    if (tokens <= 0 || r->token_events <= 0)
+    if (r->token_events <= 0 || !session_usage_is_plausible(r))
         return;
-    /* an end-of-text token has no event, and neither has the tail of a cut character: a difference
-     * of two tokens in a whole request is the end's, not the events' */
-    if (llabs(tokens - r->token_events) <= 2)
+    /* an end-of-text token has no event: a difference of one is the end's, not the events' */
+    if (llabs(tokens - r->token_events) <= 1)
         tokens = r->token_events;
     s->ratio_tokens += tokens;
     s->ratio_events += r->token_events;
@@ -166,9 +223,10 @@ bool session_server_alive(struct session *s)
 
     buf_init(&reply.body, 8 << 20);
     while (!s->gone && !alive && !session_stopping(s) && clock_now() < give_up_at) {
-        alive = fetch(s->fetcher, "/v1/models", NULL, 5 * NS_PER_S, &reply, &err);
+        alive = fetch(s->fetcher, "/v1/models", NULL, 5 * NS_PER_S, &reply, &err) ||
+                err.code == ERR_TIMEOUT;
         if (!alive)
-            clock_sleep(500 * NS_PER_MS);
+            loop_turn(s->loop, clock_now() + 250 * NS_PER_MS);
     }
     buf_release(&reply.body);
     s->gone = !alive && !session_stopping(s);

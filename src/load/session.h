@@ -21,6 +21,7 @@
 #include "net/fetch.h"
 #include "net/loop.h"
 #include "net/transport.h"
+#include "stats/summary.h"
 
 #define CHAT_PATH "/v1/chat/completions"
 
@@ -32,7 +33,8 @@ const char *token_source_name(enum token_source source);
 struct row_context {
     int64_t context_tokens;
     size_t words;
-    uint64_t text; /* which of the prompt source's texts */
+    uint64_t text;         /* which of the prompt source's texts */
+    int64_t prompt_tokens; /* what the server counted last, task included; 0: it did not say */
     struct buf escaped;
     int64_t ttft_ns; /* of its cold prefill; 0: not measured */
     bool prefill_done;
@@ -46,6 +48,7 @@ struct session {
     struct progress progress;
     struct sample_file *samples;
     const char *samples_path; /* the listener's */
+    char *samples_part;       /* where they are until something was measured; NULL afterwards */
 
     struct endpoint endpoint;
     struct loop *loop;
@@ -76,6 +79,7 @@ struct session {
     double fastest_stream_tok_s; /* for the `window` capacity rule */
     double prefill_tok_s;        /* newest estimate */
     bool gone;                   /* the server answers nothing any more */
+    int64_t first_tokens;        /* max_tokens that makes the server show a first piece of text */
 
     struct stream single; /* for one request at a time */
     bool single_over;
@@ -90,12 +94,22 @@ void session_event(struct session *s, const char *level, const char *format, ...
 void session_phase(struct session *s, enum run_phase phase, int64_t length_ns);
 void session_show(struct session *s); /* hand the progress to whoever looks */
 
+/* Take the API key out of text that a server wrote, in place. Servers echo keys, whole or in part.
+ */
+void session_hide_key(const struct session *s, char *text);
+
+/* "URL wants an API key" or "refuses this one": what HTTP 401 and 403 mean. Returns false. */
+bool session_key_error(const struct session *s, int status, struct err *err);
+
+struct spread spread_of_summary(const struct summary *m);
+
 /* Record a finished request's sample. */
 void session_sample(struct session *s, const struct stream *stream, const char *phase,
                     int64_t context_tokens, int concurrency, int repeat);
 
 /* Tokens in one event, by the completed requests of this run; 1 until something is known. */
 double session_tokens_per_event(const struct session *s);
+bool session_usage_is_plausible(const struct record *r);
 void session_learn_ratio(struct session *s, const struct record *r);
 
 /* One request, waited for: `context` is the escaped shared part ("" for none). The record is in
@@ -103,8 +117,8 @@ void session_learn_ratio(struct session *s, const struct record *r);
 bool session_ask(struct session *s, const char *context, const char *task, int64_t max_tokens,
                  const char *phase, int64_t context_tokens);
 
-/* Is anybody there? A plain request, tried for up to five seconds; a server that was found gone
- * stays gone for this run. */
+/* Is anybody there? Only a refused or broken connection, for up to five seconds, means that nobody
+ * is; a slow answer means a busy server. A server that was found gone stays gone for this run. */
 bool session_server_alive(struct session *s);
 
 /* probe.c: connect, find model and engine, learn limits and features. */
@@ -121,10 +135,13 @@ struct row_context *session_context(struct session *s, int64_t context_tokens);
 void session_cold_context(struct session *s, const struct row_context *row,
                           struct buf *ret_escaped);
 /* The same length, another text and nonce, for a stream that shares nothing. */
-void session_own_context(struct session *s, int64_t context_tokens, struct buf *ret_escaped);
-/* A context's real length was seen: improve the estimate where nothing better is known. True when
- * the text should be made anew and asked again, because it was off by more than 2 %. */
-bool session_correct_length(struct session *s, int64_t context_tokens, int64_t prompt_tokens);
+void session_own_context(struct session *s, int64_t context_tokens, struct row_context *ret);
+void row_context_release(struct row_context *row);
+/* The context's real length was seen: improve the estimate where nothing better is known. True when
+ * its text was made anew and should be asked again, because it was off by more than 2 %. */
+bool session_correct_length(struct session *s, struct row_context *row, int64_t prompt_tokens);
+/* A prompt that missed its context by more than 2 % (and by more than 8 tokens). */
+bool session_prompt_is_off(int64_t context_tokens, double prompt_tokens);
 
 /* prefill.c */
 bool session_prefill(struct session *s, int64_t context_tokens, const char *how);

@@ -69,10 +69,13 @@ static void note_token(struct stream *s, const struct event *e)
         s->owner->on_text(s->ctx, s, e->channel, e->text);
 }
 
+/* What fits of an escaped text, printable. */
 static void copy_slice(struct slice from, char *out, size_t size)
 {
     struct buf plain;
-    buf_init(&plain, 4096);
+    if (from.n > 6 * size) /* no character takes more bytes than \uXXXX */
+        from.n = 6 * size;
+    buf_init(&plain, 3 * from.n); /* a stray byte becomes a character of three */
     event_unescape(from, &plain);
     text_printable(out, size, plain.p, plain.len);
     buf_release(&plain);
@@ -162,6 +165,10 @@ static void on_body(void *ctx, const char *p, size_t n, const struct read_stamp 
         if (s->owner->on_read)
             s->owner->on_read(s->ctx, s, stamp);
     }
+    /* some servers send event streams under the name of plain JSON */
+    if (!s->is_sse && s->plain.len == 0 && s->head.status == 200 && !s->head.content_encoding[0] &&
+        n >= 5 && memcmp(p, "data:", 5) == 0)
+        s->is_sse = true;
     if (!s->is_sse) {
         size_t room = s->plain.max - s->plain.len;
         buf_add(&s->plain, p, n < room ? n : room);

@@ -48,9 +48,8 @@ struct record {
     int64_t token_events, reads, bytes;
     int64_t usage_growths; /* how often usage grew between token events */
     bool usage_fell;       /* it went down, or prompt_tokens changed: not to be trusted */
-    bool usage_extra;      /* usage came although it was not asked for */
     int http_status;
-    bool retried, buffered;
+    bool retried;
     char finish[24];
     struct err error; /* code ERR_NONE: none */
 };

@@ -240,7 +240,21 @@ void plan_trim(struct plan *p, int64_t limit, struct buf *notes)
 
 /* Time */
 
-static int prefill_samples_at(const struct plan *p, int64_t context)
+double plan_kv_need(int64_t context, int concurrency, double written, bool shared)
+{
+    double contexts = shared ? 1 : concurrency;
+    return contexts * (double)context + concurrency * written;
+}
+
+bool plan_runs(const struct plan *p, int64_t context, int concurrency)
+{
+    if (p->kv_budget <= 0 || p->run_over_capacity || p->capacity_rule != CAPACITY_FULL)
+        return true;
+    double need = plan_kv_need(context, concurrency, (double)p->max_output, false);
+    return need <= (double)p->kv_budget;
+}
+
+int plan_prefill_samples(const struct plan *p, int64_t context)
 {
     if (p->prefill_samples > 0)
         return p->prefill_samples;
@@ -260,11 +274,15 @@ static bool contains(const int64_t *values, size_t count, int64_t v)
 static double prefilled_tokens(const struct plan *p)
 {
     double tokens = 0;
-    int streams =
-        p->prompts == PROMPTS_DISTINCT && p->level_count ? p->levels[p->level_count - 1] : 1;
+    int streams = 1;
+    if (p->prompts == PROMPTS_DISTINCT) {
+        streams = 0; /* every cell warms its own */
+        for (size_t l = 0; l < p->level_count; l++)
+            streams += p->levels[l];
+    }
     if (p->prefill_mode != PREFILL_NONE)
         for (size_t i = 0; i < p->prefill_count; i++)
-            tokens += (double)p->prefill[i] * prefill_samples_at(p, p->prefill[i]);
+            tokens += (double)p->prefill[i] * plan_prefill_samples(p, p->prefill[i]);
     for (size_t i = 0; i < p->context_count; i++) {
         bool is_sample = p->prefill_mode == PREFILL_WARMUP &&
                          contains(p->prefill, p->prefill_count, p->contexts[i]);
@@ -275,7 +293,11 @@ static double prefilled_tokens(const struct plan *p)
 
 static int64_t windows(const struct plan *p)
 {
-    return (int64_t)(p->context_count * p->level_count) * (p->repeats > 0 ? p->repeats : 1);
+    int64_t cells = 0;
+    for (size_t c = 0; c < p->context_count; c++)
+        for (size_t l = 0; l < p->level_count; l++)
+            cells += plan_runs(p, p->contexts[c], p->levels[l]);
+    return cells * (p->repeats > 0 ? p->repeats : 1);
 }
 
 void plan_estimate(struct plan *p, double prefill_tok_s)
@@ -343,9 +365,12 @@ bool plan_fit_budget(struct plan *p, double prefill_tok_s, struct buf *notes, st
     plan_estimate(p, prefill_tok_s);
     if (p->budget_ns == 0)
         return true;
+    size_t noted = notes->len;
     shorten_window(p, prefill_tok_s, notes);
     drop_levels(p, prefill_tok_s, notes);
     drop_contexts(p, prefill_tok_s, notes);
+    if (notes->len > noted)
+        p->preset = NULL; /* a shortened preset is none */
     if (fits(p, prefill_tok_s))
         return true;
     return err_set(err, ERR_USAGE, "a budget of %s is too short: one cell needs about %s",

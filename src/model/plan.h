@@ -33,9 +33,11 @@ struct plan {
     enum prompt_mode prompts;
     enum prefill_mode prefill_mode;
     enum capacity_rule capacity_rule;
-    const char *preset;  /* static name, or NULL */
-    int64_t budget_ns;   /* 0: none */
-    int64_t estimate_ns; /* filled by plan_estimate */
+    const char *preset;     /* static name, or NULL */
+    int64_t budget_ns;      /* 0: none */
+    int64_t kv_budget;      /* tokens of the server's KV cache, 0: unknown; not in the document */
+    bool run_over_capacity; /* nor is this */
+    int64_t estimate_ns;    /* filled by plan_estimate */
 };
 
 /* The standard plan, without its name. max_output is 0: plan_trim decides. */
@@ -72,6 +74,16 @@ bool plan_insert(int64_t *values, size_t *count, size_t room, int64_t v);
  * 147,456 - 8,192 = 136K after 128K. Prefill contexts above it are dropped, and it is added when
  * one was. Each change adds a line to `notes`. */
 void plan_trim(struct plan *p, int64_t limit, struct buf *notes);
+
+/* Tokens of KV cache that a cell needs when each of its requests writes `written` tokens; with
+ * `shared` the context counts once. */
+double plan_kv_need(int64_t context, int concurrency, double written, bool shared);
+
+/* False for a cell that the full capacity rule leaves out, as far as kv_budget is known. */
+bool plan_runs(const struct plan *p, int64_t context, int concurrency);
+
+/* Cold requests of a prefill row: prefill_samples, or three up to 16K and one beyond. */
+int plan_prefill_samples(const struct plan *p, int64_t context);
 
 /* Fill estimate_ns: the prefill samples and warm-ups at this speed (tokens per second, 0 = unknown:
  * 1,000), and for each cell its windows, settling and a few seconds between. */

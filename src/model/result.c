@@ -89,6 +89,8 @@ static char *format_line(const char *format, va_list args)
 void result_add_event(struct result *r, const char *level, const char *format, ...)
 {
     va_list args;
+    if (r->event_count >= RESULT_MAX_EVENTS)
+        return;
     MEM_GROW(r->events, r->event_count, r->event_cap);
     struct result_event *e = &r->events[r->event_count++];
     *e = (struct result_event){.level = mem_strdup(level)};

@@ -19,6 +19,7 @@
 
 #define RESULT_SCHEMA "tokgrid-run/1"
 
+enum { RESULT_MAX_EVENTS = 500 };    /* more are dropped: the first ones tell the story */
 enum { RESULT_MAX_BYTES = 8 << 20 }; /* the largest document that is read */
 
 enum cell_status {

@@ -31,7 +31,7 @@ struct token_stamp {
 };
 
 struct sample {
-    const char *phase; /* static: "prefill", "warmup", "decode", "calibrate" */
+    const char *phase; /* static: "prefill", "warmup", "decode", "calibrate", "canary" */
     int64_t context_tokens;
     int concurrency, stream, repeat;
     enum sample_outcome outcome;

@@ -7,7 +7,7 @@
  *   connecting --writable--> [handshaking] --> open --EOF or error--> closed (on_close, once)
  *
  * A callback may call conn_free on the connection that is calling it: then the struct is only
- * marked dead, and goes when the loop's entry point (on_ready, on_timeout) is left.
+ * marked dead, and goes when the loop's entry point (on_ready, on_timeout, on_again) is left.
  */
 #include "net/conn.h"
 
@@ -32,6 +32,7 @@
 
 enum conn_state { CONNECTING, HANDSHAKING, OPEN, CLOSED, DEAD };
 enum { READ_BYTES = 65536 };
+static const int64_t attempt_ns = 2 * NS_PER_MS; /* between attempts at a full queue */
 
 struct conn {
     struct loop *loop;
@@ -40,6 +41,7 @@ struct conn {
     void *ctx;
     struct loop_watch watch;
     struct loop_timer timer; /* bounds connect + TLS */
+    struct loop_timer again; /* another attempt at a unix socket whose queue is full */
     enum conn_state state;
     uint32_t wanted; /* epoll events asked for now */
     int64_t started_at, opened_in;
@@ -49,7 +51,7 @@ struct conn {
     uint64_t reads;
     SSL *ssl;
     BIO *to_ssl, *from_ssl; /* owned by ssl */
-    bool in_loop;           /* on_ready or on_timeout is on the stack */
+    bool in_loop;           /* an entry point of the loop is on the stack */
 };
 
 /* Reads land here: one buffer for each thread, since a read is consumed before the next one. */
@@ -57,15 +59,22 @@ static _Thread_local char cipher_bytes[READ_BYTES];
 static _Thread_local char plain_bytes[READ_BYTES];
 
 /* CLOCK_REALTIME minus CLOCK_MONOTONIC, measured anew once a second: kernel stamps are real time.
- */
+ * The tightest of three looks, since a pre-emption inside one would shift a second of stamps. */
 static int64_t realtime_offset(int64_t now)
 {
     static _Thread_local int64_t offset, measured_at;
-    if (measured_at == 0 || now - measured_at > NS_PER_S) {
-        int64_t before = clock_now(), real = clock_realtime(), after = clock_now();
-        offset = real - (before + (after - before) / 2);
-        measured_at = now;
+    int64_t tightest = INT64_MAX;
+
+    if (measured_at != 0 && now - measured_at <= NS_PER_S)
+        return offset;
+    for (int i = 0; i < 3; i++) {
+        int64_t before = clock_now(), real = clock_realtime(), span = clock_now() - before;
+        if (span >= tightest)
+            continue;
+        tightest = span;
+        offset = real - (before + span / 2);
     }
+    measured_at = now;
     return offset;
 }
 
@@ -80,6 +89,7 @@ static void close_with(struct conn *c, const struct err *err)
     c->state = CLOSED;
     loop_unwatch(c->loop, &c->watch);
     loop_timer_cancel(c->loop, &c->timer);
+    loop_timer_cancel(c->loop, &c->again);
     c->events->on_close(c->ctx, err); /* may free c */
 }
 
@@ -94,8 +104,24 @@ static void fail_errno(struct conn *c, int problem)
 {
     if (c->state == CONNECTING)
         fail(c, ERR_CONNECT, "cannot connect", strerror(problem));
+    else if (c->state == HANDSHAKING)
+        fail(c, ERR_CONNECT, "connection lost during the TLS handshake", strerror(problem));
     else
         fail(c, ERR_CLOSED, "connection lost", strerror(problem));
+}
+
+/* The peer takes no more bytes. It may have said why before it hung up (an early error page), and
+ * that is still to be read: so nothing more is sent, and the reading end finds out the rest. */
+static void fail_send(struct conn *c, int problem)
+{
+    if (c->state != OPEN) {
+        fail_errno(c, problem);
+        return;
+    }
+    c->part_next = c->part_count;
+    if (c->ssl)
+        (void)BIO_reset(c->from_ssl);
+    want(c, EPOLLIN);
 }
 
 static void fail_tls(struct conn *c)
@@ -126,7 +152,7 @@ static bool flush_tls(struct conn *c)
             if (errno == EAGAIN)
                 want(c, EPOLLIN | EPOLLOUT);
             else
-                fail_errno(c, errno);
+                fail_send(c, errno);
             return false;
         }
         /* reading is how a memory BIO forgets; plain_bytes is only scratch here */
@@ -195,7 +221,7 @@ static void write_plain(struct conn *c)
             if (errno == EAGAIN)
                 want(c, EPOLLIN | EPOLLOUT);
             else
-                fail_errno(c, errno);
+                fail_send(c, errno);
             return;
         }
         while (c->part_next < c->part_count && (size_t)sent >= c->parts[c->part_next].n)
@@ -289,7 +315,7 @@ static void read_once(struct conn *c)
         if (c->state == OPEN)
             close_with(c, NULL);
         else
-            fail(c, ERR_CLOSED, "connection lost", "the server closed it during the TLS handshake");
+            fail(c, ERR_CONNECT, "TLS", "the server closed the connection during the handshake");
         return;
     }
     int64_t kernel = kernel_stamp(&msg);
@@ -351,6 +377,24 @@ static void on_timeout(void *ctx)
     leave_loop(c);
 }
 
+/* A unix socket whose queue is full refuses the attempt instead of keeping it. */
+static void on_again(void *ctx)
+{
+    struct conn *c = ctx;
+    const struct sockaddr *addr = (const struct sockaddr *)&c->endpoint->addr;
+    struct err err;
+
+    c->in_loop = true;
+    int problem = connect(c->watch.fd, addr, c->endpoint->addr_len) == 0 ? 0 : errno;
+    if (problem == EAGAIN)
+        loop_timer_set(c->loop, &c->again, clock_now() + attempt_ns);
+    else if (problem)
+        fail_errno(c, problem);
+    else if (!loop_watch(c->loop, &c->watch, c->wanted, &err))
+        close_with(c, &err);
+    leave_loop(c);
+}
+
 static bool attach_tls(struct conn *c, struct err *err)
 {
     const struct url *url = &c->endpoint->url;
@@ -372,7 +416,8 @@ static bool attach_tls(struct conn *c, struct err *err)
         X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(c->ssl), url->host);
     } else {
         SSL_set1_host(c->ssl, url->host);
-        SSL_set_tlsext_host_name(c->ssl, url->host);
+        SSL_ctrl(c->ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
+                 (void *)(uintptr_t)url->host); /* the macro for this drops a const */
     }
     return true;
 }
@@ -390,6 +435,7 @@ struct conn *conn_new(struct loop *loop, const struct endpoint *endpoint,
     c->ctx = ctx;
     c->started_at = clock_now();
     c->timer = (struct loop_timer){.fn = on_timeout, .ctx = c};
+    c->again = (struct loop_timer){.fn = on_again, .ctx = c};
     c->watch = (struct loop_watch){.fn = on_ready, .ctx = c};
     c->watch.fd = socket(addr->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (c->watch.fd < 0) {
@@ -408,10 +454,13 @@ struct conn *conn_new(struct loop *loop, const struct endpoint *endpoint,
         return NULL;
     }
     c->wanted = EPOLLOUT; /* also when it is up already: the first callback comes from the loop */
-    if ((endpoint->tls && !attach_tls(c, err)) || !loop_watch(loop, &c->watch, c->wanted, err)) {
+    if ((endpoint->tls && !attach_tls(c, err)) ||
+        (problem != EAGAIN && !loop_watch(loop, &c->watch, c->wanted, err))) {
         conn_free(c);
         return NULL;
     }
+    if (problem == EAGAIN)
+        loop_timer_set(loop, &c->again, c->started_at + attempt_ns);
     loop_timer_set(loop, &c->timer, c->started_at + endpoint->options.connect_timeout_ns);
     return c;
 }
@@ -422,6 +471,7 @@ void conn_free(struct conn *c)
         return;
     loop_unwatch(c->loop, &c->watch);
     loop_timer_cancel(c->loop, &c->timer);
+    loop_timer_cancel(c->loop, &c->again);
     close(c->watch.fd);
     c->state = DEAD;
     if (!c->in_loop)

@@ -17,8 +17,14 @@
 #include "base/clock.h"
 #include "base/num.h"
 
+static bool stopped(const struct endpoint_options *o)
+{
+    return o->stop && atomic_load(o->stop);
+}
+
 /* One attempt; errno on failure. */
-static bool try_connect(const struct sockaddr *addr, socklen_t len, int64_t timeout_ns)
+static bool try_connect(const struct sockaddr *addr, socklen_t len,
+                        const struct endpoint_options *o)
 {
     int fd = socket(addr->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
@@ -29,12 +35,12 @@ static bool try_connect(const struct sockaddr *addr, socklen_t len, int64_t time
         if (problem == EINPROGRESS || problem == EAGAIN) {
             struct pollfd p = {.fd = fd, .events = POLLOUT};
             socklen_t size = sizeof problem;
-            int64_t give_up_at = clock_now() + timeout_ns;
+            int64_t give_up_at = clock_now() + o->connect_timeout_ns;
             int ready;
             do
                 ready = poll(&p, 1, (int)((give_up_at - clock_now()) / NS_PER_MS) + 1);
-            while (ready < 0 && errno == EINTR && clock_now() < give_up_at);
-            problem = ETIMEDOUT;
+            while (ready < 0 && errno == EINTR && !stopped(o) && clock_now() < give_up_at);
+            problem = stopped(o) ? ECANCELED : ETIMEDOUT;
             if (ready > 0)
                 getsockopt(fd, SOL_SOCKET, SO_ERROR, &problem, &size);
         }
@@ -55,6 +61,8 @@ static void remember(struct endpoint *e, const struct sockaddr *addr, socklen_t 
 static bool cannot_connect(const struct endpoint *e, int problem, struct err *err)
 {
     char url[600];
+    if (problem == ECANCELED)
+        return err_set(err, ERR_INTERRUPT, "interrupted");
     const char *advice = problem == ECONNREFUSED || problem == ENOENT
                              ? "; is the server running, and is this its port?"
                          : problem == ETIMEDOUT ? "; is the address right, does a firewall drop it?"
@@ -69,7 +77,7 @@ static bool find_address(struct endpoint *e, struct err *err)
         struct sockaddr_un un = {.sun_family = AF_UNIX};
         memcpy(un.sun_path, e->url.unix_path, sizeof un.sun_path);
         remember(e, (struct sockaddr *)&un, sizeof un);
-        if (!try_connect((struct sockaddr *)&un, sizeof un, e->options.connect_timeout_ns))
+        if (!try_connect((struct sockaddr *)&un, sizeof un, &e->options))
             return cannot_connect(e, errno, err);
         return true;
     }
@@ -85,7 +93,7 @@ static bool find_address(struct endpoint *e, struct err *err)
     int problem = 0, first_problem = 0;
     for (struct addrinfo *a = list; a; a = a->ai_next) {
         problem = 0;
-        if (try_connect(a->ai_addr, a->ai_addrlen, e->options.connect_timeout_ns)) {
+        if (try_connect(a->ai_addr, a->ai_addrlen, &e->options)) {
             remember(e, a->ai_addr, a->ai_addrlen);
             break;
         }

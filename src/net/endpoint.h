@@ -7,6 +7,7 @@
 #ifndef TOKGRID_NET_ENDPOINT_H
 #define TOKGRID_NET_ENDPOINT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
@@ -19,7 +20,8 @@ struct endpoint_options {
     bool insecure;       /* accept any certificate */
     const char *api_key; /* sent as a bearer token; NULL: none */
     int64_t connect_timeout_ns;
-    bool use_proxy; /* libcurl only: honour http_proxy and friends */
+    const atomic_int *stop; /* non-zero ends a connection attempt; NULL: none. Borrowed */
+    bool use_proxy;         /* libcurl only: honour http_proxy and friends */
 };
 
 struct endpoint {

@@ -1,6 +1,7 @@
 /* fetch.c - a multi handle with one transfer, so that waiting can look at the stop flag. */
 #include "net/fetch.h"
 
+#include <ctype.h>
 #include <curl/curl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,7 +86,9 @@ bool fetch(struct fetcher *f, const char *path, const char *body, int64_t timeou
     buf_reset(&reply->body);
     curl_easy_reset(f->easy);
     curl_set_common(f->easy, f->endpoint, path, body != NULL, &f->lists);
-    curl_easy_setopt(f->easy, CURLOPT_TIMEOUT_MS, (long)(timeout_ns / NS_PER_MS));
+    /* at least a millisecond: 0 would be for ever */
+    curl_easy_setopt(f->easy, CURLOPT_TIMEOUT_MS,
+                     timeout_ns > NS_PER_MS ? (long)(timeout_ns / NS_PER_MS) : 1L);
     curl_easy_setopt(f->easy, CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(f->easy, CURLOPT_WRITEDATA, reply);
     if (body)
@@ -100,6 +103,8 @@ bool fetch(struct fetcher *f, const char *path, const char *body, int64_t timeou
     header(f->easy, "location", reply->location, sizeof reply->location);
     curl_multi_remove_handle(f->multi, f->easy);
     reply->content_type[strcspn(reply->content_type, "; ")] = '\0';
+    for (char *c = reply->content_type; *c; c++)
+        *c = (char)tolower((unsigned char)*c);
     if (code == CURLE_OK)
         return true;
     if (reply->body.overflow)

@@ -47,6 +47,7 @@ static int on_header_field_complete(llhttp_t *p)
         if (strcasecmp(r->name, headers[i].name) == 0) {
             r->value = (char *)&r->head + headers[i].offset;
             r->value_size = headers[i].size;
+            r->value[0] = '\0'; /* said again, the last one counts, also when it is empty */
         }
     return 0;
 }
@@ -80,6 +81,11 @@ static bool interim(const struct http_reply *r)
     return r->head.status >= 100 && r->head.status < 200 && r->head.status != 101;
 }
 
+static bool has_no_body(const struct http_reply *r)
+{
+    return interim(r) || r->head.status == 204 || r->head.status == 304;
+}
+
 static int on_headers_complete(llhttp_t *p)
 {
     struct http_reply *r = p->data;
@@ -96,13 +102,14 @@ static int on_headers_complete(llhttp_t *p)
     }
     if (!interim(r))
         r->events->on_head(r->ctx, &r->head);
-    return 0;
+    return has_no_body(r); /* 1: llhttp expects none, whatever the headers promise */
 }
 
 static int on_body(llhttp_t *p, const char *at, size_t n)
 {
     struct http_reply *r = p->data;
-    r->events->on_body(r->ctx, at, n);
+    if (n > 0) /* llhttp tells empty pieces too */
+        r->events->on_body(r->ctx, at, n);
     return 0;
 }
 

@@ -26,6 +26,7 @@ struct loop {
     int batch_next, batch_count;
     struct loop_timer **heap;
     size_t timers, heap_cap;
+    int64_t firing_at; /* while timers fire: those due by then do; else INT64_MIN */
 };
 
 static bool add_own_fd(struct loop *l, int fd)
@@ -37,6 +38,7 @@ static bool add_own_fd(struct loop *l, int fd)
 struct loop *loop_new(struct err *err)
 {
     struct loop *l = mem_alloc(sizeof *l);
+    l->firing_at = INT64_MIN;
     l->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     l->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     /* epoll_wait counts in milliseconds; a timerfd keeps the timers exact */
@@ -135,7 +137,7 @@ void loop_timer_cancel(struct loop *l, struct loop_timer *t)
 void loop_timer_set(struct loop *l, struct loop_timer *t, int64_t at)
 {
     loop_timer_cancel(l, t);
-    t->at = at;
+    t->at = at > l->firing_at ? at : l->firing_at + 1;
     MEM_GROW(l->heap, l->timers, l->heap_cap);
     heap_up(l, l->timers++, t);
 }
@@ -181,11 +183,13 @@ void loop_turn(struct loop *l, int64_t until)
     if (own)
         drain_own_fds(l);
     /* timers set by timers wait for the next turn, so that a turn always ends */
-    for (int64_t now = clock_now(); l->timers && l->heap[0]->at <= now;) {
+    l->firing_at = clock_now();
+    while (l->timers && l->heap[0]->at <= l->firing_at) {
         struct loop_timer *t = l->heap[0];
         loop_timer_cancel(l, t);
         t->fn(t->ctx);
     }
+    l->firing_at = INT64_MIN;
 }
 
 void loop_wake(struct loop *l)

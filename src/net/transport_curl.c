@@ -4,6 +4,7 @@
  * streams). A stamp can only be taken when libcurl calls back with body bytes, so it is a little
  * later than a read's own. libcurl keeps idle connections in the multi handle's pool; lane_open
  * fills the pool with one cheap GET per lane, and lane_send finds a connection there. */
+#include <ctype.h>
 #include <curl/curl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/num.h"
+#include "base/text.h"
 #include "net/curl_setup.h"
 #include "net/transport.h"
 
@@ -113,17 +115,26 @@ static size_t on_header(char *p, size_t size, size_t count, void *ctx)
     return n;
 }
 
+/* A header as it was sent, made printable; "" when it is absent. */
 static void copy_header(CURL *easy, const char *name, char *out, size_t size)
 {
     struct curl_header *h;
     out[0] = '\0';
     if (curl_easy_header(easy, name, 0, CURLH_HEADER, -1, &h) != CURLHE_OK)
         return;
-    size_t n = strcspn(h->value, "; \t");
-    for (size_t i = 0; i < n && i + 1 < size; i++) {
-        out[i] = h->value[i] >= 'A' && h->value[i] <= 'Z' ? (char)(h->value[i] + 32) : h->value[i];
-        out[i + 1] = '\0';
-    }
+    /* said again, the last one counts */
+    if (h->amount > 1 &&
+        curl_easy_header(easy, name, h->amount - 1, CURLH_HEADER, -1, &h) != CURLHE_OK)
+        return;
+    text_printable(out, size, h->value, strlen(h->value));
+}
+
+static void copy_token(CURL *easy, const char *name, char *out, size_t size)
+{
+    copy_header(easy, name, out, size);
+    out[strcspn(out, "; ")] = '\0';
+    for (; *out; out++)
+        *out = (char)tolower((unsigned char)*out);
 }
 
 static void tell_head(struct curl_lane *l, const struct read_stamp *stamp)
@@ -135,9 +146,9 @@ static void tell_head(struct curl_lane *l, const struct read_stamp *stamp)
     l->head_told = true;
     curl_easy_getinfo(l->easy, CURLINFO_RESPONSE_CODE, &status);
     l->head.status = (int)status;
-    copy_header(l->easy, "content-type", l->head.content_type, sizeof l->head.content_type);
-    copy_header(l->easy, "content-encoding", l->head.content_encoding,
-                sizeof l->head.content_encoding);
+    copy_token(l->easy, "content-type", l->head.content_type, sizeof l->head.content_type);
+    copy_token(l->easy, "content-encoding", l->head.content_encoding,
+               sizeof l->head.content_encoding);
     if (strcmp(l->head.content_encoding, "identity") == 0)
         l->head.content_encoding[0] = '\0';
     copy_header(l->easy, "location", l->head.location, sizeof l->head.location);
@@ -344,10 +355,14 @@ static void curl_open(struct lane *lane)
     const struct http_request request = {.method = "GET", .path = "/v1/models"};
     l->opening = true;
     start(l, &request);
+    /* only this cheap GET is bounded as a whole; a stream may take as long as it goes on */
+    curl_easy_setopt(l->easy, CURLOPT_TIMEOUT_MS,
+                     (long)(lane->transport->endpoint->options.connect_timeout_ns / NS_PER_MS));
 }
 
 static void curl_send(struct lane *lane, const struct http_request *request)
 {
+    curl_cancel(lane); /* a lane_open that was not waited for */
     start(curl_lane(lane), request);
 }
 

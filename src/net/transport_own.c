@@ -15,7 +15,7 @@ struct own_lane {
     struct lane lane; /* first: the table's view */
     struct conn *conn;
     bool open;              /* conn is up */
-    bool used;              /* conn has served an exchange */
+    bool used;              /* conn has been idle: it may have died unseen */
     bool opening;           /* lane_open waits for on_open */
     struct loop_timer soon; /* delivers what may not come from inside a call */
     struct err soon_err;    /* ERR_NONE: on_open is due */
@@ -74,6 +74,7 @@ static void on_open(void *ctx)
         transmit(l);
     } else if (l->opening) {
         l->opening = false;
+        l->used = true; /* it may idle for a while now, and servers close idle connections */
         l->lane.events->on_open(l->lane.ctx);
     }
 }
@@ -117,8 +118,12 @@ static void on_close(void *ctx, const struct err *why)
         err = *why;
     drop_conn(l);
     if (!l->lane.busy) {
-        if (l->opening)
+        if (l->opening && was_open) { /* the idle connection died while on_open was due */
+            loop_timer_cancel(l->lane.transport->loop, &l->soon);
+            start_connecting(l);
+        } else if (l->opening) {
             end(l, &err, at);
+        }
         return;
     }
     if (was_open && was_used && !l->reply.started && !l->lane.times.retried) {
@@ -223,6 +228,8 @@ static void own_send(struct lane *lane, const struct http_request *request)
     struct own_lane *l = own(lane);
     size_t bytes = 0;
 
+    loop_timer_cancel(lane->transport->loop, &l->soon); /* a lane_open that was not waited for */
+    l->opening = false;
     for (size_t i = 0; i < request->body_parts; i++)
         bytes += request->body[i].n;
     buf_reset(&l->head);

@@ -1,13 +1,13 @@
 /* url.c - a strict reader for the few forms a server address takes. */
 #include "net/url.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/num.h"
-#include "base/text.h"
 
 static bool bad(struct err *err, const char *text, const char *why)
 {
@@ -28,6 +28,8 @@ static bool copy(char *out, size_t size, const char *p, size_t n)
 static bool parse_prefix(const char *path, struct url *u)
 {
     size_t n = strlen(path);
+    if (n > 0 && path[0] != '/')
+        return false;
     for (size_t i = 0; i < n; i++)
         if ((unsigned char)path[i] <= ' ' || path[i] == 0x7F || path[i] == '?' || path[i] == '#')
             return false;
@@ -57,14 +59,43 @@ static bool parse_unix(const char *text, const char *rest, struct url *u, struct
     return true;
 }
 
+/* [address], also with a zone id; written as in RFC 6874 its percent sign is %25. */
+static bool parse_address(const char *p, size_t n, struct url *u)
+{
+    const char *zone = memchr(p, '%', n);
+    size_t before = zone ? (size_t)(zone - p) + 1 : n, skip = 0;
+
+    if (!memchr(p, ':', n))
+        return false;
+    if (zone && n - before > 2 && strncmp(zone, "%25", 3) == 0)
+        skip = 2;
+    if (!copy(u->host, sizeof u->host, p, n))
+        return false;
+    memmove(u->host + before, u->host + before + skip, n - before - skip + 1);
+    return true;
+}
+
+static bool parse_port(const char *p, size_t n, struct url *u)
+{
+    int64_t port;
+    if (n == 0 || !isdigit((unsigned char)*p) || !copy(u->port, sizeof u->port, p, n) ||
+        !num_parse_i64(u->port, &port) || port < 1 || port > 65535)
+        return false;
+    snprintf(u->port, sizeof u->port, "%d", (int)port);
+    return true;
+}
+
 static bool parse_host(const char *p, size_t n, struct url *u)
 {
-    const char *colon;
-    if (n > 0 && p[0] == '[') {
+    const char *end = p + n, *colon = NULL;
+    bool address = n > 0 && p[0] == '[';
+
+    if (address) {
         const char *close = memchr(p, ']', n);
-        if (!close || !copy(u->host, sizeof u->host, p + 1, (size_t)(close - p) - 1))
+        if (!close || !parse_address(p + 1, (size_t)(close - p) - 1, u))
             return false;
-        colon = close + 1 < p + n ? close + 1 : NULL;
+        if (close + 1 < end)
+            colon = close + 1;
         if (colon && *colon != ':')
             return false;
     } else {
@@ -73,19 +104,13 @@ static bool parse_host(const char *p, size_t n, struct url *u)
             return false;
     }
     for (const char *c = u->host; *c; c++)
-        if (!isalnum((unsigned char)*c) && !strchr("-._:%", *c))
+        if (!isalnum((unsigned char)*c) && !strchr(address ? "-._:%" : "-._", *c))
             return false;
     if (u->host[0] == '\0')
         return false;
-    if (!colon) {
-        snprintf(u->port, sizeof u->port, "%s", u->tls ? "443" : "80");
-        return true;
-    }
-    int64_t port;
-    if (!copy(u->port, sizeof u->port, colon + 1, (size_t)(p + n - colon) - 1) ||
-        !num_parse_i64(u->port, &port) || port < 1 || port > 65535)
-        return false;
-    snprintf(u->port, sizeof u->port, "%d", (int)port);
+    if (colon)
+        return parse_port(colon + 1, (size_t)(end - colon) - 1, u);
+    snprintf(u->port, sizeof u->port, "%s", u->tls ? "443" : "80");
     return true;
 }
 
@@ -124,8 +149,9 @@ bool url_parse(const char *text, struct url *ret, struct err *err)
 
 bool url_is_local(const struct url *u)
 {
+    unsigned char v4[sizeof(struct in_addr)]; /* 127.0.0.1.example.com is no address */
     return u->unix_path[0] || strcasecmp(u->host, "localhost") == 0 ||
-           text_starts(u->host, "127.") || strcmp(u->host, "::1") == 0;
+           (inet_pton(AF_INET, u->host, v4) == 1 && v4[0] == 127) || strcmp(u->host, "::1") == 0;
 }
 
 const char *url_text(const struct url *u, char *out, size_t size)
