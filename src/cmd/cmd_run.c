@@ -17,8 +17,10 @@
 #include "cmd/commands.h"
 #include "cmd/run_lines.h"
 #include "cmd/run_settings.h"
+#include "cmd/terminal.h"
 #include "load/run.h"
 #include "model/result.h"
+#include "report/page.h"
 #include "report/table.h"
 #include "tui/screen.h"
 
@@ -160,7 +162,8 @@ static bool open_output(void *ctx, const struct result *r, const char **ret_samp
     struct running *run = ctx;
     (void)r;
     choose_paths(run);
-    if (!file_make_parent(run->out_path, err) || !file_can_write(run->out_path, err))
+    if (!file_make_parent(run->out_path, err) || !file_can_write(run->out_path, err) ||
+        (run->settings->html && !file_can_write(run->settings->html, err)))
         return false;
     *ret_samples = run->settings->no_samples ? NULL : run->samples_path;
     return true;
@@ -183,9 +186,7 @@ static void on_plan(void *ctx, const struct result *r, const char *notes)
 
     if (run->lines)
         lines_plan(run->lines, r, notes);
-    const char *no_colour = getenv("NO_COLOR");
-    const struct screen_options screen = {
-        .mono = no_colour && *no_colour, .on_key = on_key, .ctx = run};
+    const struct screen_options screen = {.mono = terminal_is_mono(), .on_key = on_key, .ctx = run};
     if (!o->plain && !o->quiet && !o->json && isatty(STDOUT_FILENO)) {
         (void)fflush(stdout);
         run->screen = screen_start(&run->box, &screen, &err); /* NULL: plain lines it is */
@@ -220,15 +221,22 @@ static void on_event(void *ctx, const char *level, const char *text)
 
 static void write_tables(struct running *run, struct buf *out)
 {
-    const char *no_colour = getenv("NO_COLOR"), *term = getenv("TERM");
-    bool terminal = isatty(STDOUT_FILENO);
-    const struct table_options options = {
-        .width = terminal ? terminal_width() : 0,
-        .ascii = !locale_is_utf8(),
-        .colour = terminal && !(no_colour && *no_colour) && term && strcmp(term, "dumb") != 0,
-    };
+    const struct table_options options = terminal_table_options(NULL, false);
     buf_addc(out, '\n');
     table_write(run->result, &options, out);
+}
+
+/* --html: the matrix page beside the result. */
+static bool write_page(struct running *run, struct err *err)
+{
+    const struct page_options options = {.lang = lang_of_locale()};
+    struct buf page;
+
+    buf_init(&page, 64 << 20);
+    page_write(run->result, &options, &page);
+    bool ok = file_write_atomic(run->settings->html, page.p, page.len, err);
+    buf_release(&page);
+    return ok;
 }
 
 /* Document or tables, and where the result lies. */
@@ -247,8 +255,14 @@ static int print_result(struct running *run)
         exit_code = command_print(&out);
     if (run->lines && !run->save_failed)
         line(run, "\nResult: %s\n", run->out_path);
+    struct err err;
+    bool page_failed = o->html && !write_page(run, &err);
+    if (page_failed)
+        say(run, "error", err.text);
+    else if (o->html && run->lines)
+        line(run, "Page:   %s\n", o->html);
     buf_release(&out);
-    return run->save_failed ? EXIT_CODE_FAILED : exit_code;
+    return run->save_failed || page_failed ? EXIT_CODE_FAILED : exit_code;
 }
 
 static int report(struct running *run, bool measured, struct err *err)

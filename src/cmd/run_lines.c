@@ -1,11 +1,8 @@
 /* run_lines.c - one line for each thing that happened. */
 #include "cmd/run_lines.h"
 
-#include <langinfo.h>
 #include <math.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "base/num.h"
 #include "base/text.h"
@@ -112,17 +109,4 @@ void lines_cell(FILE *out, const struct cell *cell, size_t done, size_t total)
     print_marks(out, cell->marks);
     print_reason(out, cell->reason);
     fputc('\n', out);
-}
-
-size_t terminal_width(void)
-{
-    struct winsize size;
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
-        return 80;
-    return size.ws_col;
-}
-
-bool locale_is_utf8(void)
-{
-    return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 }

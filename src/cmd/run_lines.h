@@ -2,7 +2,6 @@
 #ifndef TOKGRID_CMD_RUN_LINES_H
 #define TOKGRID_CMD_RUN_LINES_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -12,9 +11,5 @@ void lines_probed(FILE *out, const struct result *r);
 void lines_plan(FILE *out, const struct result *r, const char *notes);
 void lines_prefill(FILE *out, const struct prefill_row *row);
 void lines_cell(FILE *out, const struct cell *cell, size_t done, size_t total);
-
-/* Columns of the terminal on standard output; 80 when that is unknown. */
-size_t terminal_width(void);
-bool locale_is_utf8(void);
 
 #endif

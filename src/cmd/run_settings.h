@@ -23,7 +23,7 @@ struct run_settings {
     int64_t connect_timeout_ns, request_timeout_ns, load_timeout_ns, idle_timeout_ns,
         ready_timeout_ns;
     /* output */
-    const char *out;
+    const char *out, *html;
     bool plain, quiet, json, no_samples;
 
     /* made by run_settings_apply */

@@ -42,43 +42,53 @@ static enum cell_status status_of(const struct measurement *m)
     return m->cell ? m->cell->status : m->prefill->status;
 }
 
-static void say_phase(const struct measurement *m, enum column_style style, struct buf *out)
+static void show_phase(const struct measurement *m, enum column_style style, const struct lang *l,
+                       struct buf *out)
 {
     if (style == COLUMN_FULL)
-        buf_adds(out, m->cell ? words_decode : words_prefill);
+        buf_adds(out, word(l, m->cell ? WORD_PHASE_DECODE : WORD_PHASE_PREFILL));
+    else if (style == COLUMN_BRIEF)
+        buf_adds(out, word(l, m->cell ? WORD_PHASE_DECODE_BRIEF : WORD_PHASE_PREFILL_BRIEF));
     else
         buf_adds(out, m->cell ? "decode" : "prefill");
 }
 
-static void say_context(const struct measurement *m, enum column_style style, struct buf *out)
+static void show_context(const struct measurement *m, enum column_style style, const struct lang *l,
+                         struct buf *out)
 {
     int64_t tokens = m->cell ? m->cell->context_tokens : m->prefill->context_tokens;
     char text[NUM_TEXT_MAX];
+    (void)l;
     if (style == COLUMN_DATA)
         buf_addf(out, "%lld", (long long)tokens);
     else
         buf_adds(out, num_size_text(text, tokens));
 }
 
-static void say_concurrency(const struct measurement *m, enum column_style style, struct buf *out)
+static void show_concurrency(const struct measurement *m, enum column_style style,
+                             const struct lang *l, struct buf *out)
 {
     (void)style;
+    (void)l;
     buf_addf(out, "%d", m->cell ? m->cell->concurrency : 1);
 }
 
-static void say_status(const struct measurement *m, enum column_style style, struct buf *out)
+static void show_status(const struct measurement *m, enum column_style style, const struct lang *l,
+                        struct buf *out)
 {
     enum cell_status s = status_of(m);
-    buf_adds(out, style == COLUMN_FULL    ? status_label(s)
-                  : style == COLUMN_BRIEF ? words_status_brief(s)
+    buf_adds(out, style == COLUMN_FULL    ? words_status(l, s)
+                  : style == COLUMN_BRIEF ? words_status_brief(l, s)
                                           : status_name(s));
 }
 
-static void say_marks(const struct measurement *m, enum column_style style, struct buf *out)
+static void show_marks(const struct measurement *m, enum column_style style, const struct lang *l,
+                       struct buf *out)
 {
     unsigned marks = m->cell ? m->cell->marks : m->prefill->marks;
     bool first = true;
     (void)style;
+    (void)l;
     for (unsigned i = 0; i < MARK_COUNT; i++) {
         if (!(marks & 1u << i))
             continue;
@@ -87,24 +97,30 @@ static void say_marks(const struct measurement *m, enum column_style style, stru
     }
 }
 
-static void say_method(const struct measurement *m, enum column_style style, struct buf *out)
+static void show_method(const struct measurement *m, enum column_style style, const struct lang *l,
+                        struct buf *out)
 {
     const struct interval *i = m->cell ? &m->cell->ci95 : &m->prefill->ci95;
     (void)style;
+    (void)l;
     plain_add(out, i->method);
 }
 
-static void say_limited(const struct measurement *m, enum column_style style, struct buf *out)
+static void show_limited(const struct measurement *m, enum column_style style, const struct lang *l,
+                         struct buf *out)
 {
     (void)style;
+    (void)l;
     if (m->cell)
         buf_adds(out, m->cell->client.limited ? "true" : "false");
 }
 
-static void say_hardware(const struct measurement *m, enum column_style style, struct buf *out)
+static void show_hardware(const struct measurement *m, enum column_style style,
+                          const struct lang *l, struct buf *out)
 {
     struct buf title;
     (void)style;
+    (void)l;
     buf_init(&title, 2 * (size_t)RESULT_MAX_BYTES);
     machine_title(&m->result->hardware, &title);
     plain_add(out, title.p);
@@ -113,9 +129,11 @@ static void say_hardware(const struct measurement *m, enum column_style style, s
 
 /* the same in every row: whose measurement it is, for tables of several runs */
 #define SAY_RESULT(name, member)                                                                   \
-    static void say_##name(const struct measurement *m, enum column_style style, struct buf *out)  \
+    static void show_##name(const struct measurement *m, enum column_style style,                  \
+                            const struct lang *l, struct buf *out)                                 \
     {                                                                                              \
         (void)style;                                                                               \
+        (void)l;                                                                                   \
         plain_add(out, m->result->member);                                                         \
     }
 SAY_RESULT(run_id, id)
@@ -148,29 +166,34 @@ SAY_RESULT(tool_version, tool.version)
     }
 #define MORE(key, kind, ...)                                                                       \
     {                                                                                              \
-        key, key, key, NULL, kind, 3, __VA_ARGS__                                                  \
+        key, WORD_NO_WORD, WORD_NO_WORD, NULL, kind, 3, __VA_ARGS__                                \
     }
-#define MORE_FIGURE(key, ...) FIGURE(key, key, key, NULL, 3, __VA_ARGS__)
-#define MORE_WORDS(key, say)  WORDS(key, key, key, say, .figure = false)
+#define MORE_FIGURE(key, ...) FIGURE(key, WORD_NO_WORD, WORD_NO_WORD, NULL, 3, __VA_ARGS__)
+#define MORE_WORDS(key, say)  WORDS(key, WORD_NO_WORD, WORD_NO_WORD, say, .figure = false)
+/* keys are literals that are joined, which parentheses would not allow
+   NOLINTBEGIN(bugprone-macro-parentheses) */
 #define MORE_SPREAD(key, at, member)                                                               \
     MORE(key "_n", COLUMN_COUNT, at(member.n)), MORE_FIGURE(key "_p90", at(member.p90)),           \
         MORE_FIGURE(key "_p99", at(member.p99)), MORE_FIGURE(key "_max", at(member.max))
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 const struct column columns[] = {
-    WORDS("phase", "Phase", "Phase", say_phase, .figure = false),
-    WORDS("context_tokens", "Context", "Ctx", say_context, .numeric = true),
-    WORDS("concurrency", "Requests at once", "C", say_concurrency, .numeric = true),
-    WORDS("status", "Status", "Status", say_status, .figure = false),
-    FIGURE("total_tok_s", "Total tok/s", "Total", NULL, 1, BOTH(total_tok_s)),
-    FIGURE("per_request_tok_s", "Per request tok/s", "Each", NULL, 1, CELL(per_request_tok_s)),
-    FIGURE("ttft_ms_p50", "TTFT", "TTFT", "ms", 0, BOTH(ttft_ms.p50)),
-    FIGURE("itl_ms_p50", "Time between tokens", "ITL", "ms", 1, CELL(itl_ms.p50)),
-    FIGURE("avg_active", "Average active requests", "Active", NULL, 1, CELL(avg_active)),
-    COUNT("completed", "Completed requests", "Done", BOTH(completed)),
-    COUNT("output_tokens", "Output tokens", "Tokens", CELL(output_tokens)),
-    FIGURE("measured_s", "Measured for", "For", "s", 1, CELL(measured_s)),
+    WORDS("phase", WORD_COLUMN_PHASE, WORD_BRIEF_PHASE, show_phase, .figure = false),
+    WORDS("context_tokens", WORD_COLUMN_CONTEXT, WORD_BRIEF_CONTEXT, show_context, .numeric = true),
+    WORDS("concurrency", WORD_COLUMN_CONCURRENCY, WORD_BRIEF_CONCURRENCY, show_concurrency,
+          .numeric = true),
+    WORDS("status", WORD_COLUMN_STATUS, WORD_BRIEF_STATUS, show_status, .figure = false),
+    FIGURE("total_tok_s", WORD_COLUMN_TOTAL, WORD_BRIEF_TOTAL, NULL, 1, BOTH(total_tok_s)),
+    FIGURE("per_request_tok_s", WORD_COLUMN_EACH, WORD_BRIEF_EACH, NULL, 1,
+           CELL(per_request_tok_s)),
+    FIGURE("ttft_ms_p50", WORD_COLUMN_TTFT, WORD_BRIEF_TTFT, "ms", 0, BOTH(ttft_ms.p50)),
+    FIGURE("itl_ms_p50", WORD_COLUMN_ITL, WORD_BRIEF_ITL, "ms", 1, CELL(itl_ms.p50)),
+    FIGURE("avg_active", WORD_COLUMN_ACTIVE, WORD_BRIEF_ACTIVE, NULL, 1, CELL(avg_active)),
+    COUNT("completed", WORD_COLUMN_COMPLETED, WORD_BRIEF_COMPLETED, BOTH(completed)),
+    COUNT("output_tokens", WORD_COLUMN_OUTPUT, WORD_BRIEF_OUTPUT, CELL(output_tokens)),
+    FIGURE("measured_s", WORD_COLUMN_MEASURED, WORD_BRIEF_MEASURED, "s", 1, CELL(measured_s)),
 
-    MORE_WORDS("marks", say_marks),
+    MORE_WORDS("marks", show_marks),
     MORE("reason", COLUMN_STRING, BOTH(reason)),
     MORE_SPREAD("ttft_ms", BOTH, ttft_ms),
     MORE_SPREAD("itl_ms", CELL, itl_ms),
@@ -182,7 +205,7 @@ const struct column columns[] = {
     MORE_FIGURE("ci95_low", BOTH(ci95.low)),
     MORE_FIGURE("ci95_high", BOTH(ci95.high)),
     MORE_FIGURE("ci95_n_effective", BOTH(ci95.n_effective)),
-    MORE_WORDS("ci95_method", say_method),
+    MORE_WORDS("ci95_method", show_method),
     MORE("repeats", COLUMN_INT, CELL(repeats)),
     MORE("avg_active_source", COLUMN_STRING, CELL(avg_active_source)),
     MORE("token_source", COLUMN_STRING, CELL(token_source)),
@@ -214,20 +237,20 @@ const struct column columns[] = {
     MORE("client_send_lag_ms_p99", COLUMN_NUMBER, CELL(client.send_lag_ms.p99)),
     MORE("client_events_per_read", COLUMN_NUMBER, CELL(client.events_per_read)),
     MORE("client_unread_bytes", COLUMN_COUNT, CELL(client.unread_bytes)),
-    MORE_WORDS("client_limited", say_limited),
+    MORE_WORDS("client_limited", show_limited),
     MORE("loop_period", COLUMN_COUNT, CELL(loop.period)),
     MORE("loop_cycles", COLUMN_COUNT, CELL(loop.cycles)),
     MORE("started_at", COLUMN_STAMP, BOTH(started_at)),
-    MORE_WORDS("run_id", say_run_id),
-    MORE_WORDS("kind", say_kind),
-    MORE_WORDS("model", say_model),
-    MORE_WORDS("served_model", say_served_model),
-    MORE_WORDS("quantization", say_quantization),
-    MORE_WORDS("hardware", say_hardware),
-    MORE_WORDS("engine", say_engine),
-    MORE_WORDS("engine_version", say_engine_version),
-    MORE_WORDS("tool", say_tool),
-    MORE_WORDS("tool_version", say_tool_version),
+    MORE_WORDS("run_id", show_run_id),
+    MORE_WORDS("kind", show_kind),
+    MORE_WORDS("model", show_model),
+    MORE_WORDS("served_model", show_served_model),
+    MORE_WORDS("quantization", show_quantization),
+    MORE_WORDS("hardware", show_hardware),
+    MORE_WORDS("engine", show_engine),
+    MORE_WORDS("engine_version", show_engine_version),
+    MORE_WORDS("tool", show_tool),
+    MORE_WORDS("tool_version", show_tool_version),
 };
 const size_t column_count = ARRAY_LEN(columns);
 
@@ -237,46 +260,73 @@ bool column_is_text(const struct column *c)
            (c->kind == COLUMN_STRING || c->kind == COLUMN_STAMP || c->kind == COLUMN_WORDS);
 }
 
-static void add_number(const struct column *c, double v, enum column_style style, struct buf *out)
+const char *column_name(const struct column *c, const struct lang *l)
+{
+    return c->name ? word(l, c->name) : c->key;
+}
+
+const char *column_brief(const struct column *c, const struct lang *l)
+{
+    return c->brief ? word(l, c->brief) : c->key;
+}
+
+const struct column *column_find(const char *key)
+{
+    const struct column *c = columns;
+    while (strcmp(c->key, key) != 0)
+        c++;
+    return c;
+}
+
+static void add_number(const struct column *c, double v, enum column_style style,
+                       const struct lang *l, struct buf *out)
 {
     char text[NUM_TEXT_MAX];
     if (style == COLUMN_DATA)
         buf_addf(out, "%.15g", v);
     else
-        buf_adds(out, num_grouped(text, v, c->decimals));
+        buf_adds(out, lang_number(l, text, v, c->decimals));
     if (style == COLUMN_FULL && c->unit)
         buf_addf(out, " %s", c->unit);
 }
 
-bool column_add(const struct column *c, const struct measurement *m, enum column_style style,
-                struct buf *out)
+/* Where the column's value lies; NULL when it does not exist for this measurement. */
+static const void *place_of(const struct column *c, const struct measurement *m)
 {
     const char *base = m->cell ? (const char *)m->cell : (const char *)m->prefill;
     size_t offset = m->cell ? c->cell : c->prefill;
-    size_t before = out->len;
-    double v = NAN;
-
-    if ((c->kind != COLUMN_WORDS && offset == COLUMN_ABSENT) ||
-        (c->figure && status_of(m) == STATUS_ERROR))
-        return false;
-    switch (c->kind) {
-    case COLUMN_NUMBER: v = *(const double *)(const void *)(base + offset); break;
-    case COLUMN_COUNT:
-        v = (double)*(const int64_t *)(const void *)(base + offset);
-        v = v < 0 ? NAN : v;
-        break;
-    case COLUMN_INT: v = *(const int *)(const void *)(base + offset); break;
-    case COLUMN_STRING: plain_add(out, *(const char *const *)(const void *)(base + offset)); break;
-    case COLUMN_STAMP: plain_add(out, base + offset); break;
-    case COLUMN_WORDS: c->words(m, style, out); break;
-    }
-    if (isfinite(v))
-        add_number(c, v, style, out);
-    return out->len > before;
+    bool hidden = c->figure && status_of(m) == STATUS_ERROR;
+    return offset == COLUMN_ABSENT || hidden ? NULL : base + offset;
 }
 
-void rate_add(struct buf *out, double tok_s)
+double column_value(const struct column *c, const struct measurement *m)
 {
-    char text[NUM_TEXT_MAX];
-    buf_adds(out, num_grouped(text, tok_s, tok_s >= 999.95 ? 0 : 1));
+    const void *p = place_of(c, m);
+    int64_t count;
+    if (!p)
+        return NAN;
+    switch (c->kind) {
+    case COLUMN_NUMBER: return *(const double *)p;
+    case COLUMN_COUNT: count = *(const int64_t *)p; return count < 0 ? NAN : (double)count;
+    case COLUMN_INT: return *(const int *)p;
+    default: return NAN;
+    }
+}
+
+bool column_add(const struct column *c, const struct measurement *m, enum column_style style,
+                const struct lang *l, struct buf *out)
+{
+    size_t before = out->len;
+    const void *p = place_of(c, m);
+    double v = column_value(c, m);
+
+    if (c->kind == COLUMN_WORDS)
+        c->words(m, style, l, out);
+    else if (p && c->kind == COLUMN_STRING)
+        plain_add(out, *(const char *const *)p);
+    else if (p && c->kind == COLUMN_STAMP)
+        plain_add(out, p);
+    else if (isfinite(v))
+        add_number(c, v, style, l, out);
+    return out->len > before;
 }

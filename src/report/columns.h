@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "model/result.h"
+#include "report/lang.h"
 
 enum { COLUMNS_MAIN = 12 };
 
@@ -39,16 +40,17 @@ enum column_style {
 };
 
 struct column {
-    const char *key;   /* for programs: "ttft_ms_p50" */
-    const char *name;  /* for readers: "TTFT" */
-    const char *brief; /* for narrow tables: at most 6 columns */
-    const char *unit;  /* behind the number: "ms"; NULL: none */
+    const char *key;  /* for programs, in English: "ttft_ms_p50" */
+    enum word name;   /* for readers: "TTFT"; none: the key */
+    enum word brief;  /* for narrow tables: at most 6 columns */
+    const char *unit; /* behind the number: "ms"; NULL: none */
     enum column_kind kind;
     int decimals;         /* for readers */
     bool figure;          /* a rate or a latency: not shown where the status is error */
     bool numeric;         /* a number although a function says it */
     size_t cell, prefill; /* offsets in the structs; COLUMN_ABSENT */
-    void (*words)(const struct measurement *m, enum column_style style, struct buf *out);
+    void (*words)(const struct measurement *m, enum column_style style, const struct lang *l,
+                  struct buf *out);
 };
 
 #define COLUMN_ABSENT SIZE_MAX
@@ -57,12 +59,15 @@ extern const struct column columns[];
 extern const size_t column_count;
 
 bool column_is_text(const struct column *c); /* else a number: aligned right */
+const char *column_name(const struct column *c, const struct lang *l);
+const char *column_brief(const struct column *c, const struct lang *l);
+const struct column *column_find(const char *key); /* a key that is there */
 
 /* Add the value; false, adding nothing, when there is none. */
 bool column_add(const struct column *c, const struct measurement *m, enum column_style style,
-                struct buf *out);
+                const struct lang *l, struct buf *out);
 
-/* A rate as the matrix prints it: "3,531", "686.0". */
-void rate_add(struct buf *out, double tok_s);
+/* The figure of a column that is one; NAN when there is none. */
+double column_value(const struct column *c, const struct measurement *m);
 
 #endif

@@ -37,7 +37,7 @@ void csv_rows(const struct result *r, struct buf *out)
         for (size_t c = 0; c < column_count; c++) {
             buf_reset(&value);
             buf_adds(out, c ? "," : "");
-            if (!column_add(&columns[c], &all[i], COLUMN_DATA, &value))
+            if (!column_add(&columns[c], &all[i], COLUMN_DATA, NULL, &value))
                 continue;
             if (column_is_text(&columns[c]))
                 csv_text(value.p, out);

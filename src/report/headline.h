@@ -1,4 +1,4 @@
-/* headline.h - the lines above a report, the facts beside it, the remarks below: plain text.
+/* headline.h - the lines above a report and the remarks below: plain text.
  *
  * Shared by every format. What each function adds is printable (plain.h) and not yet escaped. */
 #ifndef TOKGRID_REPORT_HEADLINE_H
@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "model/result.h"
+#include "report/lang.h"
 
 /* The axes of what is shown: planned or measured, ascending. */
 struct axes {
@@ -16,29 +17,26 @@ struct axes {
 };
 void axes_of(const struct result *r, struct axes *ret);
 
-/* One line each; nothing where nothing is known. */
-void headline_title(const struct result *r, struct buf *out);  /* "Qwen3.5-27B on RTX 3090 24GB" */
-void headline_engine(const struct result *r, struct buf *out); /* "vllm · 0.32.0 · AWQ 4-bit" */
-void headline_grid(const struct result *r, struct buf *out);   /* "4 contexts (0–56K) × ..." */
-void headline_by(const struct result *r, struct buf *out); /* "by X · tokgrid v0.1 · Measured" */
+/* Adds what it knows of a result in a language, or nothing. */
+typedef void report_part_fn(const struct result *r, const struct lang *l, struct buf *out);
 
-/* The Hardware, Engine and Run blocks: labels with a function that adds the value, or nothing. */
-struct setup_row {
-    const char *label;
-    void (*add)(const struct result *r, struct buf *out);
-};
-struct setup_block {
-    const char *title;
-    const struct setup_row *rows;
-    size_t count;
-};
-enum { SETUP_BLOCKS = 3 };
-extern const struct setup_block setup_blocks[SETUP_BLOCKS];
+/* One line each; nothing where nothing is known. */
+report_part_fn headline_title;  /* "Qwen3.5-27B on RTX 3090 24GB" */
+report_part_fn headline_engine; /* "vllm · 0.32.0 · AWQ 4-bit" */
+report_part_fn headline_grid; /* "4 contexts (0–56K) × 8 concurrency levels (1–128) · ..." */
+report_part_fn headline_author; /* "by X" */
+report_part_fn headline_tool;   /* "tokgrid v0.1" */
+report_part_fn headline_by;     /* "by X · tokgrid v0.1 · Measured" */
 
 /* Lines that end in '\n'. */
-void remarks_legends(const struct result *r, struct buf *out); /* statuses and marks that occur */
-void remarks_sources(const struct result *r, struct buf *out); /* token source, client's verdict */
-void remarks_reasons(const struct result *r, struct buf *out); /* why cells are not valid */
-void remarks_notes(const struct result *r, struct buf *out);   /* the run's own notes */
+report_part_fn remarks_legends; /* statuses and marks that occur */
+report_part_fn remarks_marks;   /* the marks alone */
+report_part_fn remarks_sources; /* what TTFT is; token source, client's verdict */
+report_part_fn remarks_reasons; /* why cells are not valid */
+report_part_fn remarks_notes;   /* the run's own notes */
+
+/* The clauses of remarks_sources without their labels. */
+report_part_fn remarks_tokens;
+report_part_fn remarks_client;
 
 #endif

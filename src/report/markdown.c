@@ -6,10 +6,11 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/num.h"
 #include "report/columns.h"
 #include "report/headline.h"
+#include "report/insights.h"
 #include "report/plain.h"
+#include "report/setup.h"
 #include "report/words.h"
 
 void markdown_text(const char *s, struct buf *out)
@@ -60,15 +61,15 @@ static void add_lines(const char *text, const char *before, const char *after, s
     }
 }
 
-static void add_headline(const struct result *r, struct buf *out)
+static void add_headline(const struct result *r, const struct lang *l, struct buf *out)
 {
-    static void (*const lines[])(const struct result *r, struct buf *out) = {
-        headline_title, headline_engine, headline_grid, headline_by};
+    static report_part_fn *const lines[] = {headline_title, headline_engine, headline_grid,
+                                            headline_by};
     struct buf b;
     scratch_init(&b);
     for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
         buf_reset(&b);
-        lines[i](r, &b);
+        lines[i](r, l, &b);
         if (b.len)
             add_lines(b.p, i == 0 ? "### " : "", i == 0 ? "\n" : "<br>", out);
     }
@@ -76,51 +77,54 @@ static void add_headline(const struct result *r, struct buf *out)
     buf_release(&b);
 }
 
-static void add_prefill(const struct result *r, struct buf *out)
+static void add_prefill(const struct result *r, const struct lang *l, struct buf *out)
 {
     struct axes axes;
     char text[NUM_TEXT_MAX];
     axes_of(r, &axes);
     if (axes.prefill_count == 0)
         return;
-    buf_addf(out, "**%s**, %s\n\n| Context | tok/s | TTFT |\n|---:|---:|---:|\n", words_prefill,
-             words_prefill_by);
+    buf_addf(out, "**%s**%s%s\n\n| %s | tok/s | %s |\n|---:|---:|---:|\n",
+             word(l, WORD_PHASE_PREFILL), word(l, WORD_LIST_DOT), word(l, WORD_PREFILL_BY),
+             word(l, WORD_COLUMN_CONTEXT), word(l, WORD_COLUMN_TTFT));
     for (size_t i = 0; i < axes.prefill_count; i++) {
         const struct prefill_row *row = result_prefill(r, axes.prefill[i]);
         bool figures = status_has_numbers(row->status) && !isnan(row->total_tok_s);
         buf_addf(out, "| %s | ", num_size_text(text, axes.prefill[i]));
         if (figures)
-            rate_add(out, row->total_tok_s);
+            buf_adds(out, lang_rate(l, text, row->total_tok_s));
         else
-            buf_adds(out, status_label(row->status));
+            buf_adds(out, words_status(l, row->status));
         buf_adds(out, row->marks ? "\\* | " : " | ");
         if (figures && !isnan(row->ttft_ms.p50))
-            buf_addf(out, "%s ms", num_grouped(text, row->ttft_ms.p50, 0));
+            buf_addf(out, "%s ms", lang_number(l, text, row->ttft_ms.p50, 0));
         buf_adds(out, " |\n");
     }
     buf_addc(out, '\n');
 }
 
-static void add_cell(const struct cell *c, struct buf *out)
+static void add_cell(const struct cell *c, const struct lang *l, struct buf *out)
 {
     char text[NUM_TEXT_MAX];
     if (!c)
         return;
     const char *star = c->marks ? "\\*" : "";
     if (!status_has_numbers(c->status) || isnan(c->total_tok_s)) {
-        buf_addf(out, "%s%s", status_label(c->status), star);
+        buf_addf(out, "%s%s", words_status(l, c->status), star);
         return;
     }
     buf_adds(out, "**");
-    rate_add(out, c->total_tok_s);
+    buf_adds(out, lang_rate(l, text, c->total_tok_s));
     buf_addf(out, "**%s", star);
     if (c->status != STATUS_VALID)
-        buf_addf(out, "<br>%s", status_label(c->status));
-    if (!isnan(c->ttft_ms.p50))
-        buf_addf(out, "<br>%s ms TTFT", num_grouped(text, c->ttft_ms.p50, 0));
+        buf_addf(out, "<br>%s", words_status(l, c->status));
+    if (!isnan(c->ttft_ms.p50)) {
+        buf_adds(out, "<br>");
+        say_cell_ttft(l, out, .ms = lang_number(l, text, c->ttft_ms.p50, 0));
+    }
 }
 
-static void add_matrix(const struct result *r, struct buf *out)
+static void add_matrix(const struct result *r, const struct lang *l, struct buf *out)
 {
     struct axes axes;
     struct buf legends;
@@ -129,18 +133,19 @@ static void add_matrix(const struct result *r, struct buf *out)
     if (r->decode_count == 0)
         return;
     axes_of(r, &axes);
-    buf_addf(out, "**%s**, %s\n\n| Context |", words_decode, words_decode_by);
-    for (size_t l = 0; l < axes.level_count; l++)
-        buf_addf(out, " %lld |", (long long)axes.levels[l]);
+    buf_addf(out, "**%s**%s%s\n\n| %s |", word(l, WORD_PHASE_DECODE), word(l, WORD_LIST_DOT),
+             word(l, WORD_DECODE_BY), word(l, WORD_COLUMN_CONTEXT));
+    for (size_t k = 0; k < axes.level_count; k++)
+        buf_addf(out, " %lld |", (long long)axes.levels[k]);
     buf_adds(out, "\n|---:|");
-    for (size_t l = 0; l < axes.level_count; l++)
+    for (size_t k = 0; k < axes.level_count; k++)
         buf_adds(out, "---:|");
     buf_addc(out, '\n');
     for (size_t i = 0; i < axes.context_count; i++) {
         buf_addf(out, "| %s |", num_size_text(text, axes.contexts[i]));
-        for (size_t l = 0; l < axes.level_count; l++) {
+        for (size_t k = 0; k < axes.level_count; k++) {
             buf_addc(out, ' ');
-            add_cell(result_cell(r, axes.contexts[i], (int)axes.levels[l]), out);
+            add_cell(result_cell(r, axes.contexts[i], (int)axes.levels[k]), l, out);
             buf_adds(out, " |");
         }
         buf_addc(out, '\n');
@@ -149,12 +154,25 @@ static void add_matrix(const struct result *r, struct buf *out)
         marks |= r->decode[i].marks;
     buf_addc(out, '\n');
     if (marks)
-        add_lines(words_starred, "", "<br>", out);
+        add_lines(word(l, WORD_MARK_STARRED), "", "<br>", out);
     scratch_init(&legends);
-    remarks_legends(r, &legends);
+    remarks_legends(r, l, &legends);
     add_lines(legends.p, "", "<br>", out);
     buf_release(&legends);
     buf_addc(out, '\n');
+}
+
+static void add_insights(const struct result *r, const struct lang *l, struct buf *out)
+{
+    struct buf b;
+    scratch_init(&b);
+    insights_add(r, l, &b);
+    if (b.len) {
+        buf_addf(out, "**%s**\n\n", word(l, WORD_INSIGHT_TITLE));
+        add_lines(b.p, "- ", "", out);
+        buf_addc(out, '\n');
+    }
+    buf_release(&b);
 }
 
 static void begin_details(struct buf *out, const char *summary)
@@ -167,7 +185,7 @@ static void end_details(struct buf *out)
     buf_adds(out, "\n</details>\n\n");
 }
 
-static void add_measurement(const struct measurement *m, struct buf *out)
+static void add_measurement(const struct measurement *m, const struct lang *l, struct buf *out)
 {
     struct buf value;
     scratch_init(&value);
@@ -175,28 +193,29 @@ static void add_measurement(const struct measurement *m, struct buf *out)
     for (size_t c = 0; c < COLUMNS_MAIN; c++) {
         buf_reset(&value);
         buf_addc(out, ' ');
-        markdown_text(column_add(&columns[c], m, COLUMN_FULL, &value) ? value.p : words_none, out);
+        bool any = column_add(&columns[c], m, COLUMN_FULL, l, &value);
+        markdown_text(any ? value.p : word(l, WORD_FIGURE_NONE), out);
         buf_adds(out, " |");
     }
     buf_addc(out, '\n');
     buf_release(&value);
 }
 
-static void add_measurements(const struct result *r, struct buf *out)
+static void add_measurements(const struct result *r, const struct lang *l, struct buf *out)
 {
     size_t count;
     struct measurement *all = measurements_of(r, &count);
     if (count) {
-        begin_details(out, "All measurements");
-        buf_addf(out, "%s\n\n|", words_medians);
+        begin_details(out, word(l, WORD_MEASUREMENTS_TITLE));
+        buf_addf(out, "%s\n\n|", word(l, WORD_MEASUREMENTS_BY));
         for (size_t c = 0; c < COLUMNS_MAIN; c++)
-            buf_addf(out, " %s |", columns[c].name);
+            buf_addf(out, " %s |", column_name(&columns[c], l));
         buf_adds(out, "\n|");
         for (size_t c = 0; c < COLUMNS_MAIN; c++)
             buf_adds(out, column_is_text(&columns[c]) ? ":---|" : "---:|");
         buf_addc(out, '\n');
         for (size_t i = 0; i < count; i++)
-            add_measurement(&all[i], out);
+            add_measurement(&all[i], l, out);
         end_details(out);
     }
     free(all);
@@ -216,19 +235,20 @@ static void add_code(const char *code, struct buf *out)
     buf_addc(out, '\n');
 }
 
-static void add_setup(const struct result *r, struct buf *out)
+static void add_setup(const struct result *r, const struct lang *l, struct buf *out)
 {
     struct buf b;
     scratch_init(&b);
-    begin_details(out, "Setup");
+    begin_details(out, word(l, WORD_SETUP_TITLE));
     for (size_t i = 0; i < SETUP_BLOCKS; i++) {
-        buf_addf(out, "**%s**\n\n", setup_blocks[i].title);
+        buf_addf(out, "**%s**\n\n", word(l, setup_blocks[i].title));
         for (size_t k = 0; k < setup_blocks[i].count; k++) {
             buf_reset(&b);
-            setup_blocks[i].rows[k].add(r, &b);
+            setup_blocks[i].rows[k].add(r, l, &b);
             if (!b.len)
                 continue;
-            buf_addf(out, "- %s: ", setup_blocks[i].rows[k].label);
+            buf_addf(out, "- %s%s", word(l, setup_blocks[i].rows[k].label),
+                     word(l, WORD_LIST_COLON));
             markdown_text(b.p, out);
             buf_addc(out, '\n');
         }
@@ -237,31 +257,32 @@ static void add_setup(const struct result *r, struct buf *out)
     if (r->engine.launch_command) {
         buf_reset(&b);
         plain_add_command(&b, r->engine.launch_command);
-        buf_adds(out, "**Launch command**\n\n");
+        buf_addf(out, "**%s**\n\n", word(l, WORD_SETUP_LAUNCH_COMMAND));
         add_code(b.p, out);
     }
     end_details(out);
     buf_release(&b);
 }
 
-static void add_remarks(const struct result *r, struct buf *out)
+static void add_remarks(const struct result *r, const struct lang *l, struct buf *out)
 {
     struct buf b;
     scratch_init(&b);
-    remarks_sources(r, &b);
-    remarks_reasons(r, &b);
-    remarks_notes(r, &b);
+    remarks_sources(r, l, &b);
+    remarks_reasons(r, l, &b);
+    remarks_notes(r, l, &b);
     add_lines(b.p, "- ", "", out);
     buf_release(&b);
 }
 
-bool markdown_write(const struct result *r, struct buf *out)
+bool markdown_write(const struct result *r, const struct lang *l, struct buf *out)
 {
-    add_headline(r, out);
-    add_prefill(r, out);
-    add_matrix(r, out);
-    add_measurements(r, out);
-    add_setup(r, out);
-    add_remarks(r, out);
+    add_headline(r, l, out);
+    add_prefill(r, l, out);
+    add_matrix(r, l, out);
+    add_insights(r, l, out);
+    add_measurements(r, l, out);
+    add_setup(r, l, out);
+    add_remarks(r, l, out);
     return !out->overflow;
 }

@@ -10,8 +10,10 @@
 
 #include "base/buf.h"
 #include "model/result.h"
+#include "report/lang.h"
 
-bool markdown_write(const struct result *r, struct buf *out); /* false: `out` was too small */
+/* False: `out` was too small. */
+bool markdown_write(const struct result *r, const struct lang *l, struct buf *out);
 
 /* Add one line of plain text, escaped. */
 void markdown_text(const char *s, struct buf *out);

@@ -2,51 +2,63 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/num.h"
 #include "report/headline.h"
 #include "report/plain.h"
 #include "report/words.h"
 
-static void add_cell_name(struct buf *out, const struct cell *c)
+static void add_cell_name(const struct lang *l, const struct cell *c, struct buf *out)
 {
-    char text[NUM_TEXT_MAX];
-    buf_addf(out, "%s × %d", num_size_text(text, c->context_tokens), c->concurrency);
+    char context[NUM_TEXT_MAX], level[NUM_TEXT_MAX];
+    say_cell_name(l, out, .context = num_size_text(context, c->context_tokens),
+                  .level = lang_number(l, level, c->concurrency, 0));
 }
 
-static void add_row_name(struct buf *out, const struct prefill_row *p)
+static void add_row_name(const struct lang *l, const struct prefill_row *p, struct buf *out)
 {
     char text[NUM_TEXT_MAX];
-    buf_addf(out, "prefill %s", num_size_text(text, p->context_tokens));
+    say_cell_prefill(l, out, .context = num_size_text(text, p->context_tokens));
 }
 
-static void add_mark_line(const struct result *r, unsigned bit, struct buf *out)
+static void add_mark_line(const struct result *r, const struct lang *l, unsigned bit,
+                          struct buf *out)
 {
-    size_t n = 0;
+    struct buf where;
+    buf_init(&where, RESULT_MAX_BYTES);
     for (size_t i = 0; i < r->prefill_count; i++) {
         if (!(r->prefill[i].marks & 1u << bit))
             continue;
-        buf_addf(out, "%s", n++ ? ", " : "* ");
-        add_row_name(out, &r->prefill[i]);
+        buf_adds(&where, where.len ? word(l, WORD_LIST_COMMA) : "");
+        add_row_name(l, &r->prefill[i], &where);
     }
     for (size_t i = 0; i < r->decode_count; i++) {
         if (!(r->decode[i].marks & 1u << bit))
             continue;
-        buf_addf(out, "%s", n++ ? ", " : "* ");
-        add_cell_name(out, &r->decode[i]);
+        buf_adds(&where, where.len ? word(l, WORD_LIST_COMMA) : "");
+        add_cell_name(l, &r->decode[i], &where);
     }
-    if (n)
-        buf_addf(out, ": %s (%s).\n", mark_words(bit), mark_name(bit));
+    if (where.len) {
+        say_mark_line(l, out, .cells = where.p, .text = words_mark(l, bit), .name = mark_name(bit));
+        buf_addc(out, '\n');
+    }
+    buf_release(&where);
 }
 
-void remarks_legends(const struct result *r, struct buf *out)
+void remarks_marks(const struct result *r, const struct lang *l, struct buf *out)
+{
+    for (unsigned i = 0; i < MARK_COUNT; i++)
+        add_mark_line(r, l, i, out);
+}
+
+void remarks_legends(const struct result *r, const struct lang *l, struct buf *out)
 {
     for (int s = 0; s < STATUS_COUNT; s++) {
-        const char *legend = words_status_legend((enum cell_status)s);
-        if (legend && result_count_status(r, (enum cell_status)s))
-            buf_addf(out, "%s: %s\n", status_label((enum cell_status)s), legend);
+        const char *legend = words_status_legend(l, (enum cell_status)s);
+        if (!legend || !result_count_status(r, (enum cell_status)s))
+            continue;
+        say_line_labelled(l, out, .label = words_status(l, (enum cell_status)s), .text = legend);
+        buf_addc(out, '\n');
     }
-    for (unsigned i = 0; i < MARK_COUNT; i++)
-        add_mark_line(r, i, out);
+    remarks_marks(r, l, out);
 }
 
 static bool same(const char *a, const char *b)
@@ -62,20 +74,18 @@ static bool named_before(const struct result *r, size_t i)
     return false;
 }
 
-static void add_token_sources(const struct result *r, struct buf *out)
+void remarks_tokens(const struct result *r, const struct lang *l, struct buf *out)
 {
     size_t n = 0;
     for (size_t i = 0; i < r->decode_count; i++) {
         if (!r->decode[i].token_source || named_before(r, i))
             continue;
-        buf_addf(out, "%s", n++ ? "; " : "Tokens: ");
-        plain_add(out, words_token_source(r->decode[i].token_source));
+        buf_adds(out, n++ ? word(l, WORD_LIST_SEMICOLON) : "");
+        plain_add(out, words_token_source(l, r->decode[i].token_source));
     }
-    if (n)
-        buf_adds(out, ".\n");
 }
 
-static void add_client(const struct result *r, struct buf *out)
+void remarks_client(const struct result *r, const struct lang *l, struct buf *out)
 {
     double cpu = NAN, lag = NAN;
     size_t judged = 0, limited = 0;
@@ -90,23 +100,24 @@ static void add_client(const struct result *r, struct buf *out)
     if (judged == 0 && limited == 0)
         return;
     if (limited)
-        buf_addf(out, "Client: close to its own limit in %zu of %zu cells", limited,
-                 r->decode_count);
+        say_client_limited(l, out, .n = (int64_t)limited,
+                           .cells = lang_number(l, text, (double)r->decode_count, 0));
     else
-        buf_adds(out, "Client: never the limit");
-    if (!isnan(cpu))
-        buf_addf(out, "; busiest thread at most %s %% of a CPU", num_grouped(text, cpu, 0));
-    if (!isnan(lag))
-        buf_addf(out, "; read lag p99 at most %s ms", num_grouped(text, lag, 2));
-    buf_adds(out, ".\n");
+        buf_adds(out, word(l, WORD_CLIENT_NEVER));
+    if (!isnan(cpu)) {
+        buf_adds(out, word(l, WORD_LIST_SEMICOLON));
+        say_client_cpu(l, out, .percent = lang_number(l, text, cpu, 0));
+    }
+    if (!isnan(lag)) {
+        buf_adds(out, word(l, WORD_LIST_SEMICOLON));
+        say_client_lag(l, out, .ms = lang_number(l, text, lag, 2));
+    }
 }
 
-void remarks_sources(const struct result *r, struct buf *out)
+void remarks_sources(const struct result *r, const struct lang *l, struct buf *out)
 {
     if (r->decode_count)
-        buf_addf(out, "%s\n", words_warm_ttft);
-    add_token_sources(r, out);
-    add_client(r, out);
+        buf_addf(out, "%s\n", word(l, WORD_DECODE_WARM_TTFT));
 }
 
 static bool same_reason(const struct cell *a, const struct cell *b)
@@ -114,45 +125,57 @@ static bool same_reason(const struct cell *a, const struct cell *b)
     return a->status == b->status && same(a->reason, b->reason);
 }
 
+static void add_reason(const struct lang *l, const char *where, enum cell_status s,
+                       const char *reason, struct buf *out)
+{
+    struct buf why;
+    buf_init(&why, 2 * (size_t)PLAIN_MAX);
+    plain_add(&why, reason);
+    say_line_reason(l, out, .cells = where, .status = words_status(l, s), .reason = why.p);
+    buf_addc(out, '\n');
+    buf_release(&why);
+}
+
 /* Cells with one reason share a line; the first of them writes it. */
-static void add_cell_reason(const struct result *r, size_t i, struct buf *out)
+static void add_cell_reason(const struct result *r, const struct lang *l, size_t i, struct buf *out)
 {
     const struct cell *c = &r->decode[i];
-    size_t n = 0;
+    struct buf where;
     for (size_t j = 0; j < i; j++)
         if (same_reason(&r->decode[j], c))
             return;
+    buf_init(&where, RESULT_MAX_BYTES);
     for (size_t j = i; j < r->decode_count; j++) {
         if (!same_reason(&r->decode[j], c))
             continue;
-        buf_adds(out, n++ ? ", " : "");
-        add_cell_name(out, &r->decode[j]);
+        buf_adds(&where, where.len ? word(l, WORD_LIST_COMMA) : "");
+        add_cell_name(l, &r->decode[j], &where);
     }
-    buf_addf(out, ": %s: ", status_label(c->status));
-    plain_add(out, c->reason);
-    buf_addc(out, '\n');
+    add_reason(l, where.p, c->status, c->reason, out);
+    buf_release(&where);
 }
 
-void remarks_reasons(const struct result *r, struct buf *out)
+void remarks_reasons(const struct result *r, const struct lang *l, struct buf *out)
 {
     for (size_t i = 0; i < r->prefill_count; i++) {
         const struct prefill_row *p = &r->prefill[i];
+        struct buf where;
         if (!p->reason)
             continue;
-        add_row_name(out, p);
-        buf_addf(out, ": %s: ", status_label(p->status));
-        plain_add(out, p->reason);
-        buf_addc(out, '\n');
+        buf_init(&where, 256);
+        add_row_name(l, p, &where);
+        add_reason(l, where.p, p->status, p->reason, out);
+        buf_release(&where);
     }
     for (size_t i = 0; i < r->decode_count; i++)
         if (r->decode[i].reason)
-            add_cell_reason(r, i, out);
+            add_cell_reason(r, l, i, out);
 }
 
-void remarks_notes(const struct result *r, struct buf *out)
+void remarks_notes(const struct result *r, const struct lang *l, struct buf *out)
 {
     if (!r->run.complete && r->run.ended_by)
-        buf_adds(out, "This run is not complete.\n");
+        buf_addf(out, "%s\n", word(l, WORD_LINE_NOT_COMPLETE));
     for (size_t i = 0; i < r->note_count; i++) {
         plain_add(out, r->notes[i]);
         buf_addc(out, '\n');

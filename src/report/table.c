@@ -4,11 +4,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/num.h"
 #include "report/columns.h"
 #include "report/grid.h"
 #include "report/headline.h"
+#include "report/insights.h"
 #include "report/plain.h"
+#include "report/setup.h"
 #include "report/table_lines.h"
 #include "report/words.h"
 
@@ -33,13 +34,13 @@ static void grid_or_lines(const struct table_options *o, const struct grid *g, c
 
 void table_headline(const struct result *r, const struct table_options *o, struct buf *out)
 {
-    static void (*const lines[])(const struct result *r, struct buf *out) = {
-        headline_title, headline_engine, headline_grid, headline_by};
+    static report_part_fn *const lines[] = {headline_title, headline_engine, headline_grid,
+                                            headline_by};
     struct buf b;
     scratch_init(&b);
     for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
         buf_reset(&b);
-        lines[i](r, &b);
+        lines[i](r, o->lang, &b);
         if (i == 0)
             lines_heading(o, b.p, out);
         else if (b.len)
@@ -60,15 +61,17 @@ static void add_block(const struct result *r, const struct table_options *o,
     scratch_init(&lines);
     for (size_t i = 0; i < block->count; i++) {
         buf_reset(&value);
-        block->rows[i].add(r, &value);
+        block->rows[i].add(r, o->lang, &value);
         if (!value.len)
             continue;
-        grid_add(&g, block->rows[i].label, GRID_PLAIN);
+        const char *label = word(o->lang, block->rows[i].label);
+        grid_add(&g, label, GRID_PLAIN);
         grid_add(&g, value.p, GRID_PLAIN);
-        buf_addf(&lines, "%s: %s\n", block->rows[i].label, value.p);
+        say_line_labelled(o->lang, &lines, .label = label, .text = value.p);
+        buf_addc(&lines, '\n');
     }
     if (lines.len) {
-        lines_heading(o, block->title, out);
+        lines_heading(o, word(o->lang, block->title), out);
         grid_or_lines(o, &g, lines.p, out);
     }
     grid_release(&g);
@@ -82,7 +85,7 @@ static void add_launch_command(const struct result *r, const struct table_option
     struct buf command;
     scratch_init(&command);
     plain_add_command(&command, r->engine.launch_command);
-    lines_heading(o, "Launch command", out);
+    lines_heading(o, word(o->lang, WORD_SETUP_LAUNCH_COMMAND), out);
     lines_add_command(o, INDENT, command.p, out);
     buf_release(&command);
 }
@@ -112,7 +115,8 @@ static const char *star(unsigned marks)
 }
 
 /* One row of the strip: three cells of the grid, or one line. */
-static void add_prefill_row(const struct prefill_row *row, struct grid *g, struct buf *lines)
+static void add_prefill_row(const struct prefill_row *row, const struct lang *l, struct grid *g,
+                            struct buf *lines)
 {
     bool figures = status_has_numbers(row->status) && !isnan(row->total_tok_s);
     char text[NUM_TEXT_MAX];
@@ -120,18 +124,21 @@ static void add_prefill_row(const struct prefill_row *row, struct grid *g, struc
     buf_init(&name, 256);
     buf_init(&rate, 256);
     buf_init(&ttft, 256);
-    buf_addf(&name, "%s context", num_size_text(text, row->context_tokens));
+    say_prefill_context(l, &name, .context = num_size_text(text, row->context_tokens));
     if (figures)
-        rate_add(&rate, row->total_tok_s);
+        buf_adds(&rate, lang_rate(l, text, row->total_tok_s));
     else
-        buf_adds(&rate, status_label(row->status));
+        buf_adds(&rate, words_status(l, row->status));
     buf_adds(&rate, star(row->marks));
     if (figures && !isnan(row->ttft_ms.p50))
-        buf_addf(&ttft, "%s ms TTFT", num_grouped(text, row->ttft_ms.p50, 0));
+        say_cell_ttft(l, &ttft, .ms = lang_number(l, text, row->ttft_ms.p50, 0));
     grid_add(g, name.p, GRID_PLAIN);
     grid_add(g, rate.p, GRID_HEAD);
     grid_add(g, ttft.p, GRID_PLAIN);
-    buf_addf(lines, "%s: %s%s%s\n", name.p, rate.p, ttft.len ? ", " : "", ttft.p);
+    if (ttft.len)
+        buf_addf(&rate, "%s%s", word(l, WORD_LIST_COMMA), ttft.p);
+    say_line_labelled(l, lines, .label = name.p, .text = rate.p);
+    buf_addc(lines, '\n');
     buf_release(&name);
     buf_release(&rate);
     buf_release(&ttft);
@@ -148,22 +155,33 @@ void table_prefill(const struct result *r, const struct table_options *o, struct
     grid_init(&g, 3, GAP, NULL, o->ascii);
     scratch_init(&lines);
     for (size_t i = 0; i < axes.prefill_count; i++)
-        add_prefill_row(result_prefill(r, axes.prefill[i]), &g, &lines);
-    lines_heading(o, words_prefill, out);
-    lines_add(o, 0, words_prefill_by, out);
+        add_prefill_row(result_prefill(r, axes.prefill[i]), o->lang, &g, &lines);
+    lines_heading(o, word(o->lang, WORD_PHASE_PREFILL), out);
+    lines_add(o, 0, word(o->lang, WORD_PREFILL_BY), out);
     grid_or_lines(o, &g, lines.p, out);
     grid_release(&g);
     buf_release(&lines);
 }
 
+void table_insights(const struct result *r, const struct table_options *o, struct buf *out)
+{
+    struct buf b;
+    scratch_init(&b);
+    insights_add(r, o->lang, &b);
+    if (b.len) {
+        lines_heading(o, word(o->lang, WORD_INSIGHT_TITLE), out);
+        lines_add_all(o, 0, b.p, out);
+    }
+    buf_release(&b);
+}
+
 void table_remarks(const struct result *r, const struct table_options *o, struct buf *out)
 {
-    static void (*const remarks[])(const struct result *r, struct buf *out) = {
-        remarks_sources, remarks_reasons, remarks_notes};
+    static report_part_fn *const remarks[] = {remarks_sources, remarks_reasons, remarks_notes};
     struct buf b;
     scratch_init(&b);
     for (size_t i = 0; i < ARRAY_LEN(remarks); i++)
-        remarks[i](r, &b);
+        remarks[i](r, o->lang, &b);
     lines_add_all(o, 0, b.p, out);
     buf_release(&b);
 }
@@ -172,7 +190,8 @@ bool table_write(const struct result *r, const struct table_options *o, struct b
 {
     static void (*const parts[])(const struct result *r, const struct table_options *o,
                                  struct buf *out) = {
-        table_headline, table_setup, table_prefill, table_matrix, table_measurements, table_remarks,
+        table_headline, table_setup,        table_prefill, table_matrix,
+        table_insights, table_measurements, table_remarks,
     };
     struct buf part;
     bool first = true, fits = true;

@@ -11,17 +11,19 @@
 
 #include "base/buf.h"
 #include "model/result.h"
+#include "report/lang.h"
 
 struct table_options {
-    size_t width; /* columns; 0: unlimited. Below TABLE_MIN_WIDTH counts as that */
-    bool ascii;   /* nothing but ASCII */
-    bool colour;  /* ANSI: bold headings, the matrix as a heat map */
+    size_t width;            /* columns; 0: unlimited. Below TABLE_MIN_WIDTH counts as that */
+    bool ascii;              /* nothing but ASCII; other letters become "?" */
+    bool colour;             /* ANSI: bold headings, the matrix as a heat map */
+    const struct lang *lang; /* NULL: English */
 };
 
 enum { TABLE_MIN_WIDTH = 20 };
 
 /* Everything, as the published page has it: headline, setup, launch command, prefill, matrix,
- * legends, all measurements, remarks. False when `out` was too small. */
+ * legends, insights, all measurements, remarks. False when `out` was too small. */
 bool table_write(const struct result *r, const struct table_options *o, struct buf *out);
 
 /* Parts of it, each ending with a newline. */
@@ -29,6 +31,7 @@ void table_headline(const struct result *r, const struct table_options *o, struc
 void table_setup(const struct result *r, const struct table_options *o, struct buf *out);
 void table_prefill(const struct result *r, const struct table_options *o, struct buf *out);
 void table_matrix(const struct result *r, const struct table_options *o, struct buf *out);
+void table_insights(const struct result *r, const struct table_options *o, struct buf *out);
 void table_measurements(const struct result *r, const struct table_options *o, struct buf *out);
 void table_remarks(const struct result *r, const struct table_options *o, struct buf *out);
 

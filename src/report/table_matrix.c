@@ -1,11 +1,11 @@
 /* table_matrix.c - contexts x concurrency, as one grid or, where that is too wide, several. */
 #include <math.h>
 
-#include "base/num.h"
 #include "report/columns.h"
 #include "report/grid.h"
 #include "report/headline.h"
 #include "report/table_lines.h"
+#include "report/views.h"
 #include "report/words.h"
 
 enum { INDENT = 2 };
@@ -20,7 +20,7 @@ struct matrix {
     const struct result *r;
     const struct table_options *o;
     struct axes axes;
-    double least, most; /* of total_tok_s: the ends of the heat scale */
+    struct scale scale; /* of total_tok_s */
     bool starred;
 };
 
@@ -31,53 +31,49 @@ static bool has_total(const struct cell *c)
 
 static void scan(struct matrix *m)
 {
-    m->least = m->most = NAN;
-    for (size_t i = 0; i < m->r->decode_count; i++) {
-        const struct cell *c = &m->r->decode[i];
-        m->starred |= c->marks != 0;
-        if (!has_total(c) || c->total_tok_s <= 0)
-            continue;
-        m->least = fmin(m->least, c->total_tok_s);
-        m->most = fmax(m->most, c->total_tok_s);
-    }
+    m->scale = scale_of(&views[0], m->r);
+    for (size_t i = 0; i < m->r->decode_count; i++)
+        m->starred |= m->r->decode[i].marks != 0;
 }
 
-/* Rates span two powers of ten, so the shades step by ratio. */
 static int heat(const struct matrix *m, const struct cell *c)
 {
-    if (!has_total(c) || c->total_tok_s <= 0)
-        return GRID_DIM;
-    double span = log(m->most / m->least);
-    double place = span > 0 ? log(c->total_tok_s / m->least) / span : 1;
-    return GRID_HEAT + (int)lround(place * (GRID_HEAT_STEPS - 1));
+    int step = has_total(c) ? scale_step(&m->scale, c->total_tok_s, GRID_HEAT_STEPS) : -1;
+    return step < 0 ? GRID_DIM : GRID_HEAT + step;
 }
 
 /* The lines of a row of the matrix. */
-static void add_total(const struct cell *c, bool brief, struct buf *out)
+static void add_total(const struct cell *c, const struct lang *l, bool brief, struct buf *out)
 {
+    char text[NUM_TEXT_MAX];
     if (!c)
         return;
     if (has_total(c))
-        rate_add(out, c->total_tok_s);
+        buf_adds(out, lang_rate(l, text, c->total_tok_s));
     else
-        buf_adds(out, brief ? words_status_brief(c->status) : status_label(c->status));
+        buf_adds(out, brief ? words_status_brief(l, c->status) : words_status(l, c->status));
     buf_adds(out, c->marks ? "*" : "");
 }
 
-static void add_status(const struct cell *c, bool brief, struct buf *out)
+static void add_status(const struct cell *c, const struct lang *l, bool brief, struct buf *out)
 {
     if (has_total(c) && c->status != STATUS_VALID)
-        buf_adds(out, brief ? words_status_brief(c->status) : status_label(c->status));
+        buf_adds(out, brief ? words_status_brief(l, c->status) : words_status(l, c->status));
 }
 
-static void add_ttft(const struct cell *c, bool brief, struct buf *out)
+static void add_ttft(const struct cell *c, const struct lang *l, bool brief, struct buf *out)
 {
     char text[NUM_TEXT_MAX];
-    if (has_total(c) && !isnan(c->ttft_ms.p50))
-        buf_addf(out, "%s ms%s", num_grouped(text, c->ttft_ms.p50, 0), brief ? "" : " TTFT");
+    if (!has_total(c) || isnan(c->ttft_ms.p50))
+        return;
+    lang_number(l, text, c->ttft_ms.p50, 0);
+    if (brief)
+        buf_addf(out, "%s ms", text);
+    else
+        say_cell_ttft(l, out, .ms = text);
 }
 
-static void (*const row_lines[])(const struct cell *c, bool brief,
+static void (*const row_lines[])(const struct cell *c, const struct lang *l, bool brief,
                                  struct buf *out) = {add_total, add_status, add_ttft};
 
 static bool row_has_line(const struct matrix *m, size_t context, size_t line, size_t from,
@@ -86,9 +82,9 @@ static bool row_has_line(const struct matrix *m, size_t context, size_t line, si
     struct buf b;
     bool any = line == 0;
     buf_init(&b, 256);
-    for (size_t l = from; l < to && !any; l++) {
-        row_lines[line](result_cell(m->r, m->axes.contexts[context], (int)m->axes.levels[l]), true,
-                        &b);
+    for (size_t k = from; k < to && !any; k++) {
+        row_lines[line](result_cell(m->r, m->axes.contexts[context], (int)m->axes.levels[k]),
+                        m->o->lang, true, &b);
         any = b.len > 0;
     }
     buf_release(&b);
@@ -105,11 +101,11 @@ static void add_row(const struct matrix *m, const struct layout *layout, size_t 
         if (!row_has_line(m, context, line, from, to))
             continue;
         grid_add(g, line == 0 ? num_size_text(text, m->axes.contexts[context]) : "", GRID_HEAD);
-        for (size_t l = from; l < to; l++) {
+        for (size_t k = from; k < to; k++) {
             const struct cell *c =
-                result_cell(m->r, m->axes.contexts[context], (int)m->axes.levels[l]);
+                result_cell(m->r, m->axes.contexts[context], (int)m->axes.levels[k]);
             buf_reset(&b);
-            row_lines[line](c, layout->brief, &b);
+            row_lines[line](c, m->o->lang, layout->brief, &b);
             grid_add(g, b.p, line == 0 && c ? heat(m, c) : GRID_DIM);
         }
     }
@@ -121,9 +117,10 @@ static void fill(const struct matrix *m, const struct layout *layout, size_t fro
 {
     char text[NUM_TEXT_MAX];
     grid_init(g, 1 + to - from, layout->gap, NULL, m->o->ascii);
-    grid_add(g, layout->brief ? "Ctx" : "Context", GRID_HEAD);
-    for (size_t l = from; l < to; l++)
-        grid_add(g, num_size_text(text, m->axes.levels[l]), GRID_HEAD);
+    grid_add(g, word(m->o->lang, layout->brief ? WORD_BRIEF_CONTEXT : WORD_COLUMN_CONTEXT),
+             GRID_HEAD);
+    for (size_t k = from; k < to; k++)
+        grid_add(g, num_size_text(text, m->axes.levels[k]), GRID_HEAD);
     for (size_t c = 0; c < m->axes.context_count; c++)
         add_row(m, layout, c, from, to, g);
 }
@@ -164,13 +161,13 @@ void table_matrix(const struct result *r, const struct table_options *o, struct 
         return;
     axes_of(r, &m.axes);
     scan(&m);
-    lines_heading(o, words_decode, out);
-    lines_add(o, 0, words_decode_by, out);
+    lines_heading(o, word(o->lang, WORD_PHASE_DECODE), out);
+    lines_add(o, 0, word(o->lang, WORD_DECODE_BY), out);
     draw(&m, out);
     buf_init(&legends, RESULT_MAX_BYTES);
-    remarks_legends(r, &legends);
+    remarks_legends(r, o->lang, &legends);
     if (m.starred)
-        lines_add(o, 0, words_starred, out);
+        lines_add(o, 0, word(o->lang, WORD_MARK_STARRED), out);
     lines_add_all(o, 0, legends.p, out);
     buf_release(&legends);
 }

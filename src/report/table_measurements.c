@@ -28,16 +28,16 @@ struct rows {
 };
 
 /* Line `line` of `lines` of a heading, bottom-aligned: its words from the right. */
-static void add_head(const struct column *c, enum head head, size_t line, size_t lines,
-                     struct buf *out)
+static void add_head(const struct column *c, const struct lang *l, enum head head, size_t line,
+                     size_t lines, struct buf *out)
 {
     if (head == HEAD_ONE_LINE) {
-        buf_adds(out, c->name);
+        buf_adds(out, column_name(c, l));
     } else if (head == HEAD_UNITS) {
         bool rate = strstr(c->key, "tok_s") != NULL;
-        buf_adds(out, line == 0 ? c->brief : rate ? "tok/s" : c->unit ? c->unit : "");
+        buf_adds(out, line == 0 ? column_brief(c, l) : rate ? "tok/s" : c->unit ? c->unit : "");
     } else {
-        const char *p = c->name;
+        const char *p = column_name(c, l);
         size_t words = 1;
         for (const char *q = p; *q; q++)
             words += *q == ' ';
@@ -55,25 +55,25 @@ static size_t head_lines(enum head head)
     return lines[head];
 }
 
-static void fill(const struct rows *rows, const struct layout *layout, const bool *left, bool ascii,
-                 struct grid *g)
+static void fill(const struct rows *rows, const struct layout *layout, const bool *left,
+                 const struct table_options *o, struct grid *g)
 {
     struct buf b;
     size_t lines = head_lines(layout->head);
     buf_init(&b, 8 * PLAIN_MAX);
-    grid_init(g, COLUMNS_MAIN, layout->gap, left, ascii);
+    grid_init(g, COLUMNS_MAIN, layout->gap, left, o->ascii);
     for (size_t line = 0; line < lines; line++) {
         for (size_t c = 0; c < COLUMNS_MAIN; c++) {
             buf_reset(&b);
-            add_head(&columns[c], layout->head, line, lines, &b);
+            add_head(&columns[c], o->lang, layout->head, line, lines, &b);
             grid_add(g, b.p, GRID_HEAD);
         }
     }
     for (size_t i = 0; i < rows->count; i++) {
         for (size_t c = 0; c < COLUMNS_MAIN; c++) {
             buf_reset(&b);
-            bool any = column_add(&columns[c], &rows->all[i], layout->style, &b);
-            grid_add(g, any ? b.p : words_none, any ? GRID_PLAIN : GRID_DIM);
+            bool any = column_add(&columns[c], &rows->all[i], layout->style, o->lang, &b);
+            grid_add(g, any ? b.p : word(o->lang, WORD_FIGURE_NONE), any ? GRID_PLAIN : GRID_DIM);
         }
     }
     buf_release(&b);
@@ -89,8 +89,9 @@ static void add_paragraphs(const struct rows *rows, const struct table_options *
         buf_reset(&line);
         for (size_t c = 0; c < COLUMNS_MAIN; c++) {
             buf_reset(&value);
-            if (column_add(&columns[c], &rows->all[i], COLUMN_FULL, &value))
-                buf_addf(&line, "%s%s %s", line.len ? ", " : "", columns[c].name, value.p);
+            if (column_add(&columns[c], &rows->all[i], COLUMN_FULL, o->lang, &value))
+                buf_addf(&line, "%s%s %s", line.len ? word(o->lang, WORD_LIST_COMMA) : "",
+                         column_name(&columns[c], o->lang), value.p);
         }
         lines_add(o, 0, line.p, out);
     }
@@ -106,7 +107,7 @@ static void draw(const struct rows *rows, const struct table_options *o, struct 
         left[c] = column_is_text(&columns[c]);
     for (size_t i = 0; i < ARRAY_LEN(layouts); i++) {
         struct grid g;
-        fill(rows, &layouts[i], left, o->ascii, &g);
+        fill(rows, &layouts[i], left, o, &g);
         bool fits = !width || grid_width(&g) <= width;
         if (fits)
             grid_draw(&g, 0, o->colour, out);
@@ -122,8 +123,8 @@ void table_measurements(const struct result *r, const struct table_options *o, s
     struct rows rows;
     rows.all = measurements_of(r, &rows.count);
     if (rows.count) {
-        lines_heading(o, "All measurements", out);
-        lines_add(o, 0, words_medians, out);
+        lines_heading(o, word(o->lang, WORD_MEASUREMENTS_TITLE), out);
+        lines_add(o, 0, word(o->lang, WORD_MEASUREMENTS_BY), out);
         draw(&rows, o, out);
     }
     free(rows.all);

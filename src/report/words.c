@@ -1,90 +1,103 @@
-/* words.c - words as tables. */
+/* words.c - keys to words, as tables. */
 #include "report/words.h"
 
 #include <string.h>
 
-const char words_none[] = "—";
-const char words_prefill[] = "Prefill";
-const char words_decode[] = "Sustained decode";
-const char words_prefill_by[] = "prompt tok/s by context length";
-const char words_decode_by[] =
-    "total tok/s · rows are context length, columns are simultaneous requests";
-const char words_medians[] =
-    "Latencies are medians. Total tok/s counts the output of all requests together.";
-const char words_warm_ttft[] =
-    "TTFT of decode cells is taken on a context that the server has already seen, so it mostly "
-    "leaves prefill out.";
-const char words_starred[] = "* carries a mark, explained below.";
-
 static const struct {
-    const char *brief, *legend;
+    enum word label, brief, legend;
 } statuses[STATUS_COUNT] = {
-    [STATUS_VALID] = {"valid", NULL},
-    [STATUS_QUEUED] = {"queued", "the server could not run all requests together, so some waited "
-                                 "for their turn."},
-    [STATUS_OVER_CAPACITY] = {"over cap", "left out, because this many requests at this context "
-                                          "need more room than the server's KV cache has."},
-    [STATUS_LOOPED] = {"looped", "the model fell into repeating itself, so this measurement was "
-                                 "thrown away."},
-    [STATUS_ERROR] = {"error", "streams failed, so the figures do not count."},
-    [STATUS_SKIPPED] = {"skipped", "left out by choice, for the time budget, or because cells to "
-                                   "the left were queued already."},
+    [STATUS_VALID] = {WORD_STATUS_VALID, WORD_STATUS_VALID_BRIEF, WORD_NO_WORD},
+    [STATUS_QUEUED] = {WORD_STATUS_QUEUED, WORD_STATUS_QUEUED_BRIEF, WORD_STATUS_QUEUED_LEGEND},
+    [STATUS_OVER_CAPACITY] = {WORD_STATUS_OVER_CAPACITY, WORD_STATUS_OVER_CAPACITY_BRIEF,
+                              WORD_STATUS_OVER_CAPACITY_LEGEND},
+    [STATUS_LOOPED] = {WORD_STATUS_LOOPED, WORD_STATUS_LOOPED_BRIEF, WORD_STATUS_LOOPED_LEGEND},
+    [STATUS_ERROR] = {WORD_STATUS_ERROR, WORD_STATUS_ERROR_BRIEF, WORD_STATUS_ERROR_LEGEND},
+    [STATUS_SKIPPED] = {WORD_STATUS_SKIPPED, WORD_STATUS_SKIPPED_BRIEF, WORD_STATUS_SKIPPED_LEGEND},
 };
 
-const char *words_status_legend(enum cell_status s)
+const char *words_status(const struct lang *l, enum cell_status s)
 {
-    return statuses[s].legend;
+    return word(l, statuses[s].label);
 }
 
-const char *words_status_brief(enum cell_status s)
+const char *words_status_brief(const struct lang *l, enum cell_status s)
 {
-    return statuses[s].brief;
+    return word(l, statuses[s].brief);
+}
+
+const char *words_status_legend(const struct lang *l, enum cell_status s)
+{
+    return statuses[s].legend ? word(l, statuses[s].legend) : NULL;
+}
+
+const char *words_mark(const struct lang *l, unsigned bit_index)
+{
+    static const enum word marks[MARK_COUNT] = {
+        WORD_MARK_CLIENT_LIMITED, WORD_MARK_UNSTEADY,     WORD_MARK_CACHE_HIT,
+        WORD_MARK_PROMPT_OFF,     WORD_MARK_FOREIGN_LOAD, WORD_MARK_PREEMPTED,
+        WORD_MARK_THROTTLED,      WORD_MARK_RETRIED,      WORD_MARK_INFERRED,
+        WORD_MARK_OVER_CAPACITY,
+    };
+    return word(l, marks[bit_index]);
+}
+
+const char *words_prefill_mode(const struct lang *l, enum prefill_mode m)
+{
+    static const enum word modes[] = {
+        [PREFILL_WARMUP] = WORD_PREFILL_WARMUP,
+        [PREFILL_STANDALONE] = WORD_PREFILL_STANDALONE,
+        [PREFILL_NONE] = WORD_PREFILL_NOT_MEASURED,
+    };
+    return word(l, modes[m]);
+}
+
+const char *words_prompts(const struct lang *l, enum prompt_mode m)
+{
+    return word(l, m == PROMPTS_SHARED ? WORD_PROMPTS_SHARED : WORD_PROMPTS_DISTINCT);
 }
 
 struct pair {
-    const char *key, *words;
+    const char *key;
+    enum word word;
 };
 
-/* The words for a key of the document; the key itself where there are none. */
-static const char *look_up(const struct pair *pairs, size_t count, const char *key)
+static const char *look_up(const struct lang *l, const struct pair *pairs, size_t count,
+                           const char *key)
 {
     for (size_t i = 0; key && i < count; i++)
         if (strcmp(pairs[i].key, key) == 0)
-            return pairs[i].words;
+            return word(l, pairs[i].word);
     return key;
 }
 
-const char *words_kind(const char *kind)
+const char *words_kind(const struct lang *l, const char *kind)
 {
-    static const struct pair pairs[] = {
-        {"measured", "Measured"}, {"simulated", "Simulated"}, {"imported", "Imported"}};
-    return look_up(pairs, ARRAY_LEN(pairs), kind);
+    static const struct pair pairs[] = {{"measured", WORD_KIND_MEASURED},
+                                        {"simulated", WORD_KIND_SIMULATED},
+                                        {"imported", WORD_KIND_IMPORTED}};
+    return look_up(l, pairs, ARRAY_LEN(pairs), kind);
 }
 
-const char *words_machine_type(const char *type)
+const char *words_machine_type(const struct lang *l, const char *type)
 {
-    static const struct pair pairs[] = {
-        {"DISCRETE_GPU", "Discrete GPU"}, {"UNIFIED", "Unified memory"}, {"CPU_ONLY", "CPU only"}};
-    return look_up(pairs, ARRAY_LEN(pairs), type);
+    static const struct pair pairs[] = {{"DISCRETE_GPU", WORD_MACHINE_DISCRETE_GPU},
+                                        {"UNIFIED", WORD_MACHINE_UNIFIED},
+                                        {"CPU_ONLY", WORD_MACHINE_CPU_ONLY}};
+    return look_up(l, pairs, ARRAY_LEN(pairs), type);
 }
 
-const char *words_token_source(const char *source)
+const char *words_token_source(const struct lang *l, const char *source)
 {
-    static const struct pair pairs[] = {
-        {"usage_stream", "counted by the server in the stream (usage_stream)"},
-        {"usage_final", "events weighted by the server's final count (usage_final)"},
-        {"events",
-         "events only, as the server gives no count (events); not comparable with others"},
-    };
-    return look_up(pairs, ARRAY_LEN(pairs), source);
+    static const struct pair pairs[] = {{"usage_stream", WORD_TOKENS_USAGE_STREAM},
+                                        {"usage_final", WORD_TOKENS_USAGE_FINAL},
+                                        {"events", WORD_TOKENS_EVENTS}};
+    return look_up(l, pairs, ARRAY_LEN(pairs), source);
 }
 
-const char *words_prefill_mode(enum prefill_mode m)
+const char *words_ended_by(const struct lang *l, const char *ended_by)
 {
-    static const char *const words[] = {
-        [PREFILL_WARMUP] = "Measured during decode warm-up",
-        [PREFILL_STANDALONE] = "Measured apart",
-        [PREFILL_NONE] = "Not measured",
-    };
-    return words[m];
+    static const struct pair pairs[] = {{"done", WORD_ENDED_DONE},
+                                        {"interrupted", WORD_ENDED_INTERRUPTED},
+                                        {"server_gone", WORD_ENDED_SERVER_GONE}};
+    return look_up(l, pairs, ARRAY_LEN(pairs), ended_by);
 }

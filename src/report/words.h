@@ -1,23 +1,22 @@
-/* words.h - the sentences of a report, in one place, so that every format says the same. */
+/* words.h - the words for what a document names by a key: statuses, marks, kinds, sources. */
 #ifndef TOKGRID_REPORT_WORDS_H
 #define TOKGRID_REPORT_WORDS_H
 
 #include "model/result.h"
+#include "report/lang.h"
 
-extern const char words_none[];       /* a figure that does not exist: "—" */
-extern const char words_prefill[];    /* "Prefill" */
-extern const char words_decode[];     /* "Sustained decode" */
-extern const char words_prefill_by[]; /* what the prefill strip shows */
-extern const char words_decode_by[];  /* what the matrix shows */
-extern const char words_medians[];    /* what the table of measurements shows */
-extern const char words_warm_ttft[];  /* why TTFT of decode cells is short */
-extern const char words_starred[];    /* the star behind a figure */
+const char *words_status(const struct lang *l, enum cell_status s);       /* "Over capacity" */
+const char *words_status_brief(const struct lang *l, enum cell_status s); /* 8 columns at most */
+const char *words_status_legend(const struct lang *l,
+                                enum cell_status s);              /* a clause; valid: NULL */
+const char *words_mark(const struct lang *l, unsigned bit_index); /* a clause */
+const char *words_prefill_mode(const struct lang *l, enum prefill_mode m);
+const char *words_prompts(const struct lang *l, enum prompt_mode m);
 
-const char *words_status_legend(enum cell_status s); /* a clause; NULL for valid */
-const char *words_status_brief(enum cell_status s);  /* at most 8 columns: "over cap" */
-const char *words_kind(const char *kind);            /* "Measured", "Simulated", "Imported" */
-const char *words_machine_type(const char *type);    /* "Discrete GPU" */
-const char *words_prefill_mode(enum prefill_mode m); /* "Measured during decode warm-up" */
-const char *words_token_source(const char *source);  /* a clause */
+/* The key itself, which is not printable yet, where there are no words for it; NULL for NULL. */
+const char *words_kind(const struct lang *l, const char *kind);         /* "Measured" */
+const char *words_machine_type(const struct lang *l, const char *type); /* "Discrete GPU" */
+const char *words_token_source(const struct lang *l, const char *source);
+const char *words_ended_by(const struct lang *l, const char *ended_by);
 
 #endif

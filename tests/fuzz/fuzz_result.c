@@ -10,6 +10,8 @@
 #include "model/result.h"
 #include "report/csv.h"
 #include "report/markdown.h"
+#include "report/page.h"
+#include "report/svg.h"
 #include "report/table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -25,6 +27,7 @@ static void render(const struct result *r)
 {
     static const struct table_options options[] = {
         {0}, {.width = 80, .colour = true}, {.width = 30, .ascii = true}};
+    static const struct page_options english = {0};
     struct buf b;
     buf_init(&b, 64 << 20);
     for (size_t i = 0; i < ARRAY_LEN(options); i++) {
@@ -33,7 +36,12 @@ static void render(const struct result *r)
             abort();
     }
     buf_reset(&b);
-    if (!markdown_write(r, &b) || !csv_write(r, &b))
+    if (!markdown_write(r, langs[1], &b) || !csv_write(r, &b) || !page_write(r, &english, &b) ||
+        !svg_write_card(r, NULL, &b))
+        abort();
+    for (int kind = 0; kind < CHART_KINDS; kind++)
+        svg_write_chart(r, (enum chart_kind)kind, NULL, &b);
+    if (b.overflow)
         abort();
     buf_release(&b);
 }

@@ -222,12 +222,22 @@ static void test_estimate(void **state)
     p.prefill_mode = PREFILL_NONE;
     plan_estimate(&p, 8192);
     assert_int_equal(p.estimate_ns, (10 + 6 * 35 + 2) * NS_PER_S);
-    p.prompts = PROMPTS_DISTINCT; /* four contexts to warm */
+    p.prompts = PROMPTS_DISTINCT; /* each cell warms its own: 1 + 2 + 4 contexts of 16K */
     plan_estimate(&p, 8192);
-    assert_int_equal(p.estimate_ns, (10 + 6 * 35 + 8) * NS_PER_S);
+    assert_int_equal(p.estimate_ns, (10 + 6 * 35 + 14) * NS_PER_S);
     p.repeats = 3;
     plan_estimate(&p, 8192);
-    assert_int_equal(p.estimate_ns, (10 + 18 * 35 + 8) * NS_PER_S);
+    assert_int_equal(p.estimate_ns, (10 + 18 * 35 + 14) * NS_PER_S);
+    p.repeats = 1;
+    p.max_output = 1024; /* 16K x 4 needs 69,632 tokens and is not run */
+    p.kv_budget = 65536;
+    assert_false(plan_runs(&p, 16384, 4));
+    assert_true(plan_runs(&p, 16384, 2));
+    plan_estimate(&p, 8192);
+    assert_int_equal(p.estimate_ns, (10 + 5 * 35 + 14) * NS_PER_S);
+    p.run_over_capacity = true;
+    plan_estimate(&p, 8192);
+    assert_int_equal(p.estimate_ns, (10 + 6 * 35 + 14) * NS_PER_S);
     p = small_plan();
     p.prefill_samples = 1;
     plan_estimate(&p, 0); /* unknown: 1,000 a second; 24K tokens */

@@ -9,15 +9,15 @@
 
 #include "base/mem.h"
 #include "report/headline.h"
+#include "report/setup.h"
 
 #define GIB (INT64_C(1) << 30)
 
-static void expect(const struct result *r, void (*add)(const struct result *r, struct buf *out),
-                   const char *text)
+static void expect(const struct result *r, report_part_fn *add, const char *text)
 {
     struct buf b;
     buf_init(&b, 4096);
-    add(r, &b);
+    add(r, NULL, &b);
     assert_string_equal(b.p, text);
     buf_release(&b);
 }
@@ -26,7 +26,7 @@ static void expect_row(const struct result *r, const char *label, const char *te
 {
     for (size_t i = 0; i < SETUP_BLOCKS; i++)
         for (size_t k = 0; k < setup_blocks[i].count; k++)
-            if (strcmp(setup_blocks[i].rows[k].label, label) == 0) {
+            if (strcmp(word(NULL, setup_blocks[i].rows[k].label), label) == 0) {
                 expect(r, setup_blocks[i].rows[k].add, text);
                 return;
             }
@@ -99,7 +99,8 @@ static void test_setup_rows(void **state)
     result_init(&r);
     for (size_t i = 0; i < SETUP_BLOCKS; i++)
         for (size_t k = 0; k < setup_blocks[i].count; k++)
-            if (strcmp(setup_blocks[i].rows[k].label, "Prefill mode") != 0)
+            if (setup_blocks[i].rows[k].label != WORD_SETUP_PREFILL_MODE &&
+                setup_blocks[i].rows[k].label != WORD_SETUP_PROMPTS)
                 expect(&r, setup_blocks[i].rows[k].add, ""); /* nothing is made up */
 
     for (int i = 0; i < 2; i++) {
@@ -128,7 +129,7 @@ static void test_setup_rows(void **state)
     expect_row(&r, "Time per measurement", "2.5 s");
     expect_row(&r, "Repeats", "3");
     expect_row(&r, "KV budget", "173,000 tokens");
-    expect_row(&r, "Took", "1m15s");
+    expect_row(&r, "Took", "1 min 15 s");
     result_release(&r);
 }
 

@@ -119,7 +119,7 @@ static void test_rows_as_printed(void **state)
         for (size_t m = 0; m < count; m++) {
             for (size_t c = 0; c < COLUMNS_MAIN; c++) {
                 buf_adds(&got, c ? " | " : "");
-                if (!column_add(&columns[c], &all[m], COLUMN_FULL, &got))
+                if (!column_add(&columns[c], &all[m], COLUMN_FULL, NULL, &got))
                     buf_adds(&got, "—");
             }
             buf_addc(&got, '\n');

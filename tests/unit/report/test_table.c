@@ -247,11 +247,10 @@ static void test_remarks(void **state)
         "than "
         "this (client_limited).\n",
         "* prefill 8K: the prompt's length missed its target by more than 2 % (prompt_off).\n",
-        "Tokens: counted by the server in the stream (usage_stream); events only, as the server "
-        "gives no count (events); not comparable with others.\n",
-        "Client: close to its own limit in 1 of 3 cells; busiest thread at most 91 % of a CPU; "
-        "read "
-        "lag p99 at most 1.25 ms.\n",
+        "counted by the server in the stream (usage_stream); events only, as the server gives no "
+        "count (events); not comparable with others\n",
+        "close to its own limit in 1 of 3 cells; busiest thread at most 91 % of a CPU; read lag "
+        "p99 at most 1.25 ms\n",
         "prefill 8K: Error: gone\n",
         "0 × 2, 0 × 4: Error: HTTP 500: \"out of memory\"\n",
         "This run is not complete.\n",

@@ -1,0 +1,30 @@
+/* chart_axes.h - for the files behind chart.h: from values to places on the drawing. */
+#ifndef TOKGRID_REPORT_CHART_AXES_H
+#define TOKGRID_REPORT_CHART_AXES_H
+
+#include "report/chart.h"
+
+enum {
+    CHART_WIDTH = 560,
+    CHART_HEIGHT = 340,
+    CHART_LEFT = 58,
+    CHART_RIGHT = CHART_WIDTH - 72, /* names of lines stand to the right of it */
+    CHART_TOP = 40,
+    CHART_BOTTOM = CHART_HEIGHT - 50,
+    CHART_TICKS_MAX = CHART_MAX,
+};
+
+/* The values between which an axis runs, and where it has ticks. */
+struct axis {
+    double low, high;
+    bool log;
+    double from, to; /* places of low and high */
+    double ticks[CHART_TICKS_MAX];
+    size_t tick_count;
+};
+
+struct axis axis_x(const struct chart *c); /* its ticks that have room for their text */
+struct axis axis_y(const struct chart *c);
+double axis_place(const struct axis *a, double v);
+
+#endif

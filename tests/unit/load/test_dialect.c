@@ -1,0 +1,358 @@
+/* test_dialect.c - pages as engines really send them: which engine, and what is learned of it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../net/peer.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/num.h"
+#include "load/dialect.h"
+
+/* A server of these pages, and what a dialect asks it with. */
+struct rig {
+    struct peer_step script[2];
+    const struct peer_step *scripts[1];
+    struct peer *peer;
+    struct endpoint endpoint;
+    struct fetcher *fetcher;
+    struct pages *pages;
+};
+
+static void rig_init(struct rig *r, const struct peer_page *pages)
+{
+    *r = (struct rig){.script = {{.what = PEER_PAGES, .pages = pages}, {.what = PEER_END}}};
+    r->scripts[0] = r->script;
+    r->peer = peer_start(r->scripts, 1, NULL);
+    peer_endpoint(r->peer, &r->endpoint, true);
+    r->fetcher = fetcher_new(&r->endpoint, NULL);
+    r->pages = pages_new(r->fetcher, 10 * NS_PER_S);
+}
+
+static void rig_release(struct rig *r)
+{
+    pages_free(r->pages);
+    fetcher_free(r->fetcher);
+    endpoint_close(&r->endpoint);
+    peer_stop(r->peer);
+}
+
+#define MODELS(owner, more)                                                                        \
+    {                                                                                              \
+        "/v1/models", "{\"object\":\"list\",\"data\":[{\"id\":\"other\",\"max_model_len\":1},"     \
+                      "{\"id\":\"m\",\"object\":\"model\",\"owned_by\":\"" owner "\"" more "}]}"   \
+    }
+#define VLLM_MODELS                                                                                \
+    {                                                                                              \
+        "/v1/models", "{\"data\":[{\"id\":\"m\",\"owned_by\":\"vllm\",\"root\":\"Qwen/Q3\","       \
+                      "\"max_model_len\":65536}]}"                                                 \
+    }
+#define GAUGES         "vllm:num_requests_running{engine=\"0\"} 0.0\n"
+#define CONFIG(labels) "vllm:cache_config_info{" labels "} 1.0\n"
+
+static const struct peer_page vllm_two_engines[] = {
+    VLLM_MODELS,
+    {"/version", "{\"version\":\"0.32.0\"}"},
+    {"/metrics", "# HELP vllm:cache_config_info x\n" GAUGES CONFIG(
+                     "block_size=\"16\",engine=\"0\",kv_cache_max_concurrency=\"3.7\","
+                     "kv_cache_size_tokens=\"120000\",num_gpu_blocks=\"300\"")
+                     CONFIG("block_size=\"16\",engine=\"1\",kv_cache_size_tokens=\"130000\","
+                            "num_gpu_blocks=\"300\"")},
+    {NULL, NULL}};
+static const struct peer_page vllm_blocks[] = {
+    VLLM_MODELS,
+    {"/metrics", GAUGES CONFIG("block_size=\"16\",engine=\"0\",num_gpu_blocks=\"5000\"")
+                     CONFIG("block_size=\"16\",engine=\"1\",num_gpu_blocks=\"6000\"")},
+    {NULL, NULL}};
+static const struct peer_page vllm_none[] = {
+    VLLM_MODELS,
+    {"/metrics", GAUGES CONFIG("block_size=\"16\",cache_dtype=\"auto\",num_gpu_blocks=\"None\"")},
+    {NULL, NULL}};
+/* hybrid models: the block size that is told is not the real one */
+static const struct peer_page vllm_hybrid[] = {
+    VLLM_MODELS,
+    {"/metrics", GAUGES CONFIG("block_size=\"16\",num_gpu_blocks=\"4095\"")}, /* 65,520 */
+    {NULL, NULL}};
+static const struct peer_page vllm_just_enough[] = {
+    VLLM_MODELS,
+    {"/metrics", GAUGES CONFIG("block_size=\"16\",num_gpu_blocks=\"4096\"")},
+    {NULL, NULL}};
+static const struct peer_page vllm_unlimited[] = {
+    MODELS("vllm", ""),
+    {"/metrics", GAUGES CONFIG("block_size=\"16\",num_gpu_blocks=\"9999\"")},
+    {NULL, NULL}};
+/* behind a gateway that serves the API alone */
+static const struct peer_page vllm_api_only[] = {VLLM_MODELS, {NULL, NULL}};
+static const struct peer_page vllm_hostile[] = {
+    {"/v1/models", "{\"data\":[{\"id\":\"m\",\"root\":\"a\\u001b[31m\\u202eb\",\"max_model_len\":"
+                   "\"many\"}]}"},
+    {"/version", "{\"version\":7}"},
+    {"/metrics", GAUGES CONFIG("kv_cache_size_tokens=\"-5\"") CONFIG("block_size=\"16")},
+    {NULL, NULL}};
+
+#define SGLANG_INFO(more)                                                                          \
+    "{\"model_path\":\"Qwen/Q3\",\"quantization\":\"fp8\",\"revision\":null,"                      \
+    "\"version\":\"0.5.6\",\"max_total_num_tokens\":230000,\"max_req_input_len\":131066" more "}"
+
+static const struct peer_page sglang_ranks[] = {
+    MODELS("sglang", ",\"max_model_len\":131072"),
+    {"/server_info", SGLANG_INFO(",\"dp_size\":4,\"max_running_requests\":256,"
+                                 "\"internal_states\":[{},{},{},{}]")},
+    {NULL, NULL}};
+static const struct peer_page sglang_old[] = {
+    MODELS("sglang", ""),
+    {"/get_server_info", SGLANG_INFO(",\"dp_size\":1,\"max_running_requests\":null")},
+    {NULL, NULL}};
+static const struct peer_page sglang_models_alone[] = {
+    {"/v1/models", "{\"data\":[{\"id\":\"m\",\"owned_by\":\"sglang\",\"max_model_len\":4096}]}"},
+    {NULL, NULL}};
+static const struct peer_page sglang_grpc[] = {/* no internal state, on purpose */
+                                               {"/server_info",
+                                                "{\"version\":\"0.5.6\",\"internal_states\":null,"
+                                                "\"max_total_num_tokens\":0}"},
+                                               {NULL, NULL}};
+
+#define LLAMACPP_PROPS(path, more)                                                                 \
+    "{\"default_generation_settings\":{\"id\":0,\"n_ctx\":16384,\"params\":{}},"                   \
+    "\"total_slots\":4,\"model_path\":\"" path "\",\"build_info\":\"b11669-Debian\"" more "}"
+
+static const struct peer_page llamacpp[] = {
+    MODELS("llamacpp", ",\"meta\":{\"n_ctx_train\":262144}"),
+    {"/props", LLAMACPP_PROPS("/models/Qwen3-Q4_K_M.gguf", ",\"model_ftype\":\"Q4_K - Medium\"")},
+    {NULL, NULL}};
+static const struct peer_page llamacpp_bare[] = {{"/props", LLAMACPP_PROPS("model.gguf", "")},
+                                                 {NULL, NULL}};
+#define TEN   "aaaaaaaaaa"
+#define FIFTY TEN TEN TEN TEN TEN
+static const struct peer_page llamacpp_deep[] = {
+    {"/props", LLAMACPP_PROPS("/" FIFTY "/" FIFTY "/" FIFTY "/" FIFTY "/" FIFTY "/deep.gguf", "")},
+    {NULL, NULL}};
+
+static const struct peer_page plain[] = {MODELS("me", ",\"max_model_len\":32768"), {NULL, NULL}};
+static const struct peer_page plain_unlimited[] = {MODELS("me", ",\"max_model_len\":0"),
+                                                   {NULL, NULL}};
+static const struct peer_page nothing[] = {{NULL, NULL}};
+static const struct peer_page no_json[] = {{"/v1/models", "<html>"},
+                                           {"/props", "[]"},
+                                           {"/server_info", "7"},
+                                           {"/metrics", ""},
+                                           {NULL, NULL}};
+
+#define METRICS "GET /metrics vllm:cache_config_info "
+#define CARD    "GET /v1/models max_model_len"
+#define SGL_KV  "GET /server_info max_total_num_tokens"
+#define PROPS   "GET /props "
+
+static const struct {
+    const struct peer_page *pages;
+    const char *name;
+    int64_t context_limit, kv_budget, max_running;
+    const char *context_source, *kv_source, *max_running_source;
+    const char *version, *model, *quantization, *build;
+} servers[] = {
+    {vllm_two_engines, "vllm", 65536, 250000, 0, CARD, METRICS "kv_cache_size_tokens", "", "0.32.0",
+     "Qwen/Q3", "", ""},
+    {vllm_blocks, "vllm", 65536, 11000 * 16, 0, CARD, METRICS "num_gpu_blocks x block_size", "", "",
+     "Qwen/Q3", "", ""},
+    {vllm_none, "vllm", 65536, 0, 0, CARD, "", "", "", "Qwen/Q3", "", ""},
+    {vllm_hybrid, "vllm", 65536, 0, 0, CARD, "", "", "", "Qwen/Q3", "", ""},
+    {vllm_just_enough, "vllm", 65536, 65536, 0, CARD, METRICS "num_gpu_blocks x block_size", "", "",
+     "Qwen/Q3", "", ""},
+    {vllm_unlimited, "vllm", 0, 0, 0, "", "", "", "", "", "", ""},
+    {vllm_api_only, "vllm", 65536, 0, 0, CARD, "", "", "", "Qwen/Q3", "", ""},
+    {vllm_hostile, "vllm", 0, 0, 0, "", "", "", "", "a?[31m?b", "", ""},
+    {sglang_ranks, "sglang", 131072, 920000, 256, CARD, SGL_KV " x dp_size",
+     "GET /server_info max_running_requests", "0.5.6", "Qwen/Q3", "fp8", ""},
+    {sglang_old, "sglang", 0, 230000, 0, "", "GET /get_server_info max_total_num_tokens", "",
+     "0.5.6", "Qwen/Q3", "fp8", ""},
+    {sglang_models_alone, "sglang", 4096, 0, 0, CARD, "", "", "", "", "", ""},
+    {sglang_grpc, "sglang", 0, 0, 0, "", "", "", "0.5.6", "", "", ""},
+    {llamacpp, "llama.cpp", 16384, 0, 4, PROPS "default_generation_settings.n_ctx", "",
+     PROPS "total_slots", "b11669", "Qwen3-Q4_K_M.gguf", "Q4_K - Medium", "b11669-Debian"},
+    {llamacpp_bare, "llama.cpp", 16384, 0, 4, PROPS "default_generation_settings.n_ctx", "",
+     PROPS "total_slots", "b11669", "model.gguf", "", "b11669-Debian"},
+    {llamacpp_deep, "llama.cpp", 16384, 0, 4, PROPS "default_generation_settings.n_ctx", "",
+     PROPS "total_slots", "b11669", "deep.gguf", "", "b11669-Debian"},
+    {plain, "openai", 32768, 0, 0, CARD, "", "", "", "", "", ""},
+    {plain_unlimited, "openai", 0, 0, 0, "", "", "", "", "", "", ""},
+    {nothing, "openai", 0, 0, 0, "", "", "", "", "", "", ""},
+    {no_json, "openai", 0, 0, 0, "", "", "", "", "", "", ""},
+};
+
+static void test_learn(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(servers); i++) {
+        struct rig r;
+        struct server_facts f = {.context_limit = 0};
+        rig_init(&r, servers[i].pages);
+        const struct dialect *d = dialect_detect(r.pages);
+        if (strcmp(d->name, servers[i].name) != 0)
+            fail_msg("server %zu is taken for %s", i, d->name);
+        d->learn(r.pages, "m", &f);
+        if (f.context_limit != servers[i].context_limit || f.kv_budget != servers[i].kv_budget ||
+            f.max_running != servers[i].max_running)
+            fail_msg("server %zu: %lld, %lld, %lld", i, (long long)f.context_limit,
+                     (long long)f.kv_budget, (long long)f.max_running);
+        assert_string_equal(f.context_source, servers[i].context_source);
+        assert_string_equal(f.kv_source, servers[i].kv_source);
+        assert_string_equal(f.max_running_source, servers[i].max_running_source);
+        assert_string_equal(f.version, servers[i].version);
+        assert_string_equal(f.model, servers[i].model);
+        assert_string_equal(f.quantization, servers[i].quantization);
+        assert_string_equal(f.build, servers[i].build);
+        assert_string_equal(f.revision, "");
+        rig_release(&r);
+    }
+}
+
+/* A model that the server does not list has no card; what belongs to the server is known. */
+static void test_another_model(void **state)
+{
+    struct rig r;
+    struct server_facts f = {.context_limit = 0};
+    (void)state;
+    rig_init(&r, vllm_two_engines);
+    assert_null(dialect_model_card(r.pages, "nobody"));
+    assert_non_null(dialect_model_card(r.pages, "m"));
+    dialect_vllm.learn(r.pages, "nobody", &f);
+    assert_int_equal(f.context_limit, 0);
+    assert_string_equal(f.model, "");
+    assert_string_equal(f.version, "0.32.0");
+    assert_int_equal(f.kv_budget, 250000);
+    rig_release(&r);
+}
+
+/* Each page is fetched once, a missing one too; one that is forgotten is fetched anew. */
+static void test_pages_are_kept(void **state)
+{
+    struct rig r;
+    (void)state;
+    rig_init(&r, vllm_two_engines);
+    const struct page *page = pages_get(r.pages, "/version");
+    assert_int_equal(page->status, 200);
+    assert_string_equal(page->body, "{\"version\":\"0.32.0\"}");
+    assert_ptr_equal(pages_get(r.pages, "/version"), page);
+    assert_non_null(pages_json(r.pages, "/version"));
+    assert_int_equal(pages_get(r.pages, "/nowhere")->status, 404);
+    assert_null(pages_json(r.pages, "/nowhere"));
+    assert_null(pages_json(r.pages, "/metrics")); /* no JSON */
+    size_t received = peer_received(r.peer);
+    pages_get(r.pages, "/nowhere");
+    pages_get(r.pages, "/metrics");
+    assert_int_equal(peer_received(r.peer), received);
+    pages_forget(r.pages, "/version");
+    pages_forget(r.pages, "/never asked for");
+    assert_int_equal(pages_get(r.pages, "/version")->status, 200);
+    assert_true(peer_received(r.peer) > received);
+    peer_stop(r.peer);
+    r.peer = NULL;
+    page = pages_get(r.pages, "/late"); /* no answer is a page, too */
+    assert_int_equal(page->status, 0);
+    assert_string_equal(page->body, "");
+    assert_int_equal(page->err.code, ERR_CONNECT);
+    assert_null(pages_json(r.pages, "/late"));
+    rig_release(&r);
+    pages_free(NULL);
+}
+
+/* --- counting a prompt --- */
+
+static void test_count_tokens(void **state)
+{
+    static const struct peer_page vllm[] = {
+        {"/tokenize", "{\"count\":7,\"max_model_len\":9,\"tokens\":[1,2,3,4,5,6,7]}"},
+        {NULL, NULL}};
+    static const struct peer_page slots[] = {{"/apply-template", "{\"prompt\":\"<u>hi</u>\"}"},
+                                             {"/tokenize", "{\"tokens\":[1,2,3]}"},
+                                             {NULL, NULL}};
+    static const struct peer_page half[] = {{"/apply-template", "{\"prompt\":\"x\"}"},
+                                            {NULL, NULL}};
+    static const struct peer_page odd[] = {
+        {"/apply-template", "{\"prompt\":7}"}, {"/tokenize", "{\"count\":\"many\"}"}, {NULL, NULL}};
+    static const struct {
+        const struct peer_page *pages;
+        const struct dialect *dialect;
+        int64_t count; /* -1: cannot be told */
+        const char *sent;
+    } rows[] = {
+        {vllm, &dialect_vllm, 7,
+         "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"a\\\"b\\n\"}],"
+         "\"add_generation_prompt\":true}"},
+        {slots, &dialect_llamacpp, 3,
+         "{\"content\":\"<u>hi</u>\",\"add_special\":true,\"parse_special\":true}"},
+        {nothing, &dialect_vllm, -1, NULL},
+        {nothing, &dialect_llamacpp, -1, NULL},
+        {half, &dialect_llamacpp, -1, NULL},
+        {odd, &dialect_llamacpp, -1, NULL},
+        {odd, &dialect_vllm, -1, NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct rig r;
+        int64_t count = -1;
+        rig_init(&r, rows[i].pages);
+        bool ok = rows[i].dialect->count_tokens(r.fetcher, "m", "a\"b\n", &count);
+        if (ok != (rows[i].count >= 0) || count != rows[i].count)
+            fail_msg("row %zu: %d, %lld", i, ok, (long long)count);
+        char *sent = peer_request_dup(r.peer);
+        if (rows[i].sent && !strstr(sent, rows[i].sent))
+            fail_msg("row %zu: %s", i, sent);
+        free(sent);
+        rig_release(&r);
+    }
+    assert_null(dialect_plain.count_tokens);
+}
+
+/* --- the rows themselves --- */
+
+static void test_rows(void **state)
+{
+    static const struct dialect *const all[] = {&dialect_vllm, &dialect_sglang, &dialect_llamacpp,
+                                                &dialect_plain};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+        const struct metric_names *m = &all[i]->metrics;
+        assert_non_null(all[i]->name);
+        assert_non_null(all[i]->detect);
+        assert_non_null(all[i]->learn);
+        /* a queue is only told by a server that tells what runs */
+        assert_int_equal(m->running[0] != NULL, m->waiting[0] != NULL);
+        const char *const *const lists[] = {m->running, m->waiting,     m->generated,  m->prompt,
+                                            m->kv_used, m->preemptions, m->prefix_hits};
+        for (size_t k = 0; k < ARRAY_LEN(lists); k++)
+            assert_null(lists[k][DIALECT_NAMES - 1]); /* the list ends */
+    }
+}
+
+static void test_copy(void **state)
+{
+    json_t *root = json_loads("{\"a\":\"x\\u0007y\",\"b\":\"\",\"c\":5,\"d\":\"longer\"}", 0, NULL);
+    char out[5] = "old";
+    (void)state;
+    assert_true(dialect_copy(out, sizeof out, root, "a"));
+    assert_string_equal(out, "x?y");
+    assert_false(dialect_copy(out, sizeof out, root, "b"));
+    assert_false(dialect_copy(out, sizeof out, root, "c"));
+    assert_false(dialect_copy(out, sizeof out, root, "e"));
+    assert_false(dialect_copy(out, sizeof out, NULL, "a"));
+    assert_string_equal(out, "x?y");
+    assert_true(dialect_copy(out, sizeof out, root, "d"));
+    assert_string_equal(out, "long");
+    json_decref(root);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_learn),          cmocka_unit_test(test_another_model),
+        cmocka_unit_test(test_pages_are_kept), cmocka_unit_test(test_count_tokens),
+        cmocka_unit_test(test_rows),           cmocka_unit_test(test_copy),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
