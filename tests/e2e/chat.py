@@ -61,12 +61,14 @@ class Shape:
         self.continuous = self.asked and bool(options.get("continuous_usage_stats"))
         self.model = str(body.get("model"))
 
-    def usage(self) -> dict[str, Any]:
+    def usage(self, dips: bool = False) -> dict[str, Any]:
         generation = self.generation
+        tokens = self.settings.counted or generation.tokens
+        tokens = 1 if dips else tokens
         usage: dict[str, Any] = {
             "prompt_tokens": generation.prompt_tokens,
-            "completion_tokens": generation.tokens,
-            "total_tokens": generation.prompt_tokens + generation.tokens,
+            "completion_tokens": tokens,
+            "total_tokens": generation.prompt_tokens + tokens,
         }
         if self.settings.cached == "reported":
             usage["prompt_tokens_details"] = {"cached_tokens": generation.cached}
@@ -96,7 +98,10 @@ class Shape:
         return event
 
     def _usage_now(self) -> dict[str, Any] | None:
-        return self.usage() if self.continuous and self.settings.usage == "stream" else None
+        if not self.continuous or self.settings.usage != "stream":
+            return None
+        dip, now = self.settings.usage_dip, self.generation.tokens
+        return self.usage(dips=dip > 0 and dip < now <= dip + self.settings.per_event)
 
     def _choice(self, delta: dict[str, Any], finish: str | None) -> dict[str, Any]:
         if self.chat:
@@ -199,7 +204,12 @@ def _due(engine: Engine, one: Generation) -> Failure | None:
     failure = engine.settings.fail
     if failure is None or one.tokens <= failure.tokens:
         return None
-    return failure if failure.hits(one.number, len(engine.open)) else None
+    if not failure.hits(one.number, len(engine.open)):
+        return None
+    if failure.scope == "once" and engine.has_failed:
+        return None
+    engine.has_failed = True
+    return failure
 
 
 async def _comments(stream: EventStream, one: Generation, always: bool) -> None:

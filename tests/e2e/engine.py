@@ -19,6 +19,8 @@ from replies import Settings
 
 BLOCK = 16  # tokens of a block of the prefix cache
 REMEMBERED = 64  # prompts the prefix cache knows
+STRETCHED = 1000  # tokens from which on `stretch` counts
+EASY = "count from"  # what a prompt says, in any case, whose answer is easy to guess
 NO_LIMIT = 100000  # tokens of output when nobody sets a limit
 
 WORDS = (
@@ -84,6 +86,7 @@ class Engine:
         self.open: set[Generation] = set()  # admitted and not released: running, waiting, broken
         self.started = 0
         self.most_open = 0
+        self.has_failed = False  # the one failure of a `fail` that happens once
         self.prompts: deque[str] = deque(maxlen=REMEMBERED)
         # Totals per label set, as a server with several engines shows them.
         self.output_total = [0] * settings.labels
@@ -95,9 +98,9 @@ class Engine:
 
     def count_text(self, text: str) -> int:
         """Tokens of a text, without the template."""
-        if self.settings.count == "words":
-            return len(text.split())
-        return (len(text) + 3) // 4
+        words = self.settings.count == "words"
+        count = len(text.split()) if words else (len(text) + 3) // 4
+        return count + max(0, count - STRETCHED) * self.settings.stretch // 100
 
     def count_prompt(self, prompt: str) -> int:
         tokens = self.count_text(prompt) + self.settings.overhead
@@ -203,11 +206,13 @@ class Engine:
         begin = loop.time()
         label = generation.number % settings.labels
         rng = random.Random(generation.number)
+        easy = settings.easy and EASY in generation.prompt.lower()
+        per_event = settings.easy if easy else settings.per_event
         end = generation.max_tokens
         if settings.eos is not None and not generation.ignore_eos:
             end = min(end, settings.eos)
         while generation.tokens < end:
-            tokens = min(settings.per_event, end - generation.tokens)
+            tokens = min(per_event, end - generation.tokens)
             # The first token is there when prefill ends; later ones keep to the begin's clock, so
             # that delays do not add up.
             due = begin + (generation.tokens + tokens - 1) * settings.token
@@ -219,7 +224,8 @@ class Engine:
             generation.tokens += tokens
             generation.decode_s = loop.time() - begin
             self.output_total[label] += tokens
-            yield Piece(text, tokens, thinking)
+            if generation.tokens > settings.hidden:
+                yield Piece(text, tokens, thinking)
         generation.finish = "length" if end == generation.max_tokens else "stop"
 
     def _token_text(self, rng: random.Random) -> str:

@@ -211,7 +211,7 @@ class EventStream:
     def _head(self, length: int | None) -> bytes:
         framing = self.settings.framing
         head = ["HTTP/1.0 200 OK" if framing == "http10" else "HTTP/1.1 200 OK"]
-        head += ["Content-Type: text/event-stream; charset=utf-8", "Cache-Control: no-cache"]
+        head += [f"Content-Type: {self.settings.type}", "Cache-Control: no-cache"]
         if framing == "chunked":
             head.append("Transfer-Encoding: chunked")
         if length is not None:

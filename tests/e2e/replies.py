@@ -29,8 +29,17 @@ def number(text: str, where: str) -> int:
     return int(text)
 
 
+def signed_number(text: str, where: str) -> int:
+    digits = text.removeprefix("-")
+    return number(digits, where) * (1 if digits == text else -1)
+
+
 def number_or_none(text: str, where: str) -> int | None:
     return None if text == "none" else number(text, where)
+
+
+def duration_or_none(text: str, where: str) -> float | None:
+    return None if text == "none" else duration(text, where)
 
 
 def switch(text: str, where: str) -> bool:
@@ -108,21 +117,25 @@ class Failure:
 
     how: str
     tokens: int
-    scope: str = ""  # "", "open" (when N or more are open), "chat" (the N-th and later), "only"
+    # "", "open" (while N or more are open), "once" (the first that comes so far while N or more
+    # are open), "chat" (the N-th and later), "only" (the N-th)
+    scope: str = ""
     count: int = 0
 
     def hits(self, chat: int, most_open: int) -> bool:
         if self.scope == "only":
             return chat == self.count
-        return {"": True, "open": most_open >= self.count, "chat": chat >= self.count}[self.scope]
+        if self.scope == "chat":
+            return chat >= self.count
+        return most_open >= self.count
 
 
 def failure(text: str, where: str) -> Failure:
-    match = re.fullmatch(r"([a-z]+) after ([0-9]+)(?: (open|chat|only) ([0-9]+))?", text)
+    match = re.fullmatch(r"([a-z]+) after ([0-9]+)(?: (open|once|chat|only) ([0-9]+))?", text)
     if not match or match[1] not in FAILURES:
         raise CaseError(
-            f"{where}: expected `HOW after TOKENS [open N | chat N | only N]` with HOW one of "
-            f"{', '.join(FAILURES)}, found: {text}"
+            f"{where}: expected `HOW after TOKENS [open N | once N | chat N | only N]` with HOW one "
+            f"of {', '.join(FAILURES)}, found: {text}"
         )
     return Failure(match[1], int(match[2]), match[3] or "", int(match[4] or 0))
 
@@ -144,13 +157,20 @@ class Settings:
     # Where it listens, and who may come in.
     listen: str = setting(
         "tcp",
-        one_of("tcp", "ipv6", "unix", "tls", "refused"),
-        "127.0.0.1, [::1], a unix socket, https on 127.0.0.1, a port nobody listens on",
+        one_of("tcp", "ipv6", "unix", "tls", "refused", "deaf"),
+        "127.0.0.1, [::1], a unix socket, https on 127.0.0.1, a port nobody listens on, a port "
+        "where connecting never ends",
     )
     keepalive: str = setting(
         "on",
         one_of("on", "off", "silent"),
         "connections stay open after a complete reply, are closed, or are closed unannounced",
+    )
+    idle: float | None = setting(
+        None, duration_or_none, "a connection without a request for this long is closed"
+    )
+    forgotten: float | None = setting(
+        None, duration_or_none, "it is forgotten, so that the next request meets a reset"
     )
     prefix: str = setting("", text_value, "what stands before every path, as behind a proxy")
     api_key: str = setting("", text_value, "wanted as `Authorization: Bearer`, else 401")
@@ -177,6 +197,9 @@ class Settings:
 
     # How prompts are counted.
     count: str = setting("chars", one_of("chars", "words"), "(characters + 3) / 4, or words")
+    stretch: int = setting(
+        0, signed_number, "per cent more, or fewer (-20), tokens beyond a prompt's first 1,000"
+    )
     overhead: int = setting(7, number, "tokens of the chat template")
     truncate: int = setting(0, number, "longer prompts are cut to this many tokens; 0: never")
     cache: bool = setting(False, switch, "prefix cache, in blocks of 16 tokens")
@@ -189,6 +212,11 @@ class Settings:
     prefill: int = setting(50000, number, "prompt tokens per second; 0: no time at all")
     token: float = setting(0.01, duration, "time between tokens of one stream")
     per_event: int = setting(1, number, "tokens in one event")
+    easy: int = setting(
+        0,
+        number,
+        "tokens in one event where the prompt asks to count, which is easy to guess; 0: as others",
+    )
 
     # When a generation ends.
     max_tokens: str = setting("obeyed", one_of("obeyed", "ignored"), "the request's limit")
@@ -200,8 +228,9 @@ class Settings:
     fail: Failure | None = setting(
         None,
         failure,
-        "`HOW after TOKENS [open N | chat N | only N]`: generations break, all of them, while N "
-        "or more are open, from the N-th on, or the N-th alone. HOW: object (an error object as "
+        "`HOW after TOKENS [open N | once N | chat N | only N]`: generations break, all of them, "
+        "while N or more are open, one of them then, from the N-th on, or the N-th alone. HOW: "
+        "object (an error object as "
         "an event), event (the same under `event: error`), stray (the same without `data:`), "
         "finish (finish_reason abort), done ([DONE] without a finish_reason), close (a clean end "
         "without either), cut (in the middle of an event), reset, stall",
@@ -219,6 +248,12 @@ class Settings:
         "usage at the end when asked for, in every event as well when asked for, or at the end "
         "although nobody asked",
     )
+    counted: int = setting(
+        0, number, "completion_tokens of every usage; 0: what was generated"
+    )
+    usage_dip: int = setting(
+        0, number, "the usage of the event after this many tokens says 1; 0: none does"
+    )
     opener: str = setting(
         "role",
         one_of("role", "null", "none"),
@@ -230,6 +265,7 @@ class Settings:
         "field of the text; both: the two reasoning fields with the same text",
     )
     think: int = setting(0, number, "this many tokens of reasoning before the channel's text")
+    hidden: int = setting(0, number, "first tokens, which are counted and not shown")
     text: Text = setting(
         Text("words"),
         text_style,
@@ -244,6 +280,9 @@ class Settings:
     eol: str = setting("lf", one_of("lf", "crlf", "cr"), "line ends of the event stream")
     framing: str = setting(
         "chunked", one_of("chunked", "length", "close", "http10"), "length buffers all of it"
+    )
+    type: str = setting(
+        "text/event-stream; charset=utf-8", text_value, "Content-Type of the stream"
     )
     encoding: str = setting("none", one_of("none", "gzip"), "content coding of the stream")
     write: Write = setting(

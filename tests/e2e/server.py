@@ -55,6 +55,7 @@ class Server:
         self.request_count = 0
         self.dying = False
         self.listener: asyncio.base_events.Server | None = None
+        self.deaf: list[socket.socket] = []
 
     # ---- log and moments ----------------------------------------------------------------------
 
@@ -83,6 +84,8 @@ class Server:
     async def stop(self) -> None:
         if self.listener:
             self.listener.close()
+        for sock in self.deaf:
+            sock.close()
         for connection in list(self.connections):
             connection.reset()
         for task in list(self.tasks):
@@ -118,8 +121,16 @@ class Server:
 
     async def serve_one(self, connection: Connection) -> bool:
         """One request and its reply. True when another may follow."""
-        request = await connection.read_request()
+        waiting_since = time.monotonic()
+        try:
+            request = await asyncio.wait_for(connection.read_request(), self.plan.settings.idle)
+        except asyncio.TimeoutError:
+            return False
         if request is None:
+            return False
+        forgotten = self.plan.settings.forgotten
+        if forgotten is not None and time.monotonic() - waiting_since > forgotten:
+            connection.reset()
             return False
         self.request_count += 1
         number = self.request_count
@@ -206,6 +217,20 @@ def _described(request: Request) -> dict[str, Any]:
 # ---- listening -------------------------------------------------------------------------------
 
 
+def deaf_sockets() -> list[socket.socket]:
+    """A listener that accepts nothing, first, and connections that fill its queue."""
+    sockets = [socket.socket()]
+    sockets[0].bind(("127.0.0.1", 0))
+    sockets[0].listen(0)
+    for _ in range(8):
+        waiting = socket.socket()
+        waiting.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            waiting.connect(sockets[0].getsockname())
+        sockets.append(waiting)
+    return sockets
+
+
 async def listen(server: Server, options: argparse.Namespace) -> str:
     """Open the listener; returns the URL."""
     kind = server.plan.settings.listen
@@ -217,6 +242,9 @@ async def listen(server: Server, options: argparse.Namespace) -> str:
         path = os.path.join(options.dir, "server.sock")
         server.listener = await asyncio.start_unix_server(server.accept, path)
         return f"unix:{path}"
+    if kind == "deaf":
+        server.deaf = deaf_sockets()
+        return f"http://127.0.0.1:{server.deaf[0].getsockname()[1]}"
     context = None
     if kind == "tls":
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
