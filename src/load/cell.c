@@ -53,12 +53,13 @@ static void send_next(struct cell_run *run, struct cell_stream *cs)
 {
     struct session *s = run->s;
     const struct buf *context = cs->own.escaped.len ? &cs->own.escaped : run->shared;
+    int64_t room = output_room(run, cs);
     struct buf task;
 
     buf_init(&task, 4096);
     prompt_add_task(&s->prompts, s->next_task++, &task);
     buf_reset(&cs->ending);
-    request_ending(&s->shape, task.p, output_room(run, cs), &cs->ending);
+    request_ending(&s->shape, task.p, room, &cs->ending);
     buf_release(&task);
     const struct part body[] = {{run->opening.p, run->opening.len},
                                 {context ? context->p : "", context ? context->len : 0},
@@ -66,6 +67,7 @@ static void send_next(struct cell_run *run, struct cell_stream *cs)
     if (run->guard)
         guard_new_request(run->guard, cs->stream.index);
     stream_send(&cs->stream, CHAT_PATH, body, ARRAY_LEN(body));
+    cs->stream.record.asked_tokens = room;
 }
 
 static bool too_many_failures(const struct cell_run *run)
@@ -305,7 +307,7 @@ static void cancel_all(struct cell_run *run)
     struct fetch_reply reply = {0};
     struct err err;
 
-    bool aborts = s->dialect->abort_path != NULL;
+    bool aborts = s->dialect->abort_path && !s->abort_failed;
     run->closing = true;
     buf_init(&reply.body, 65536);
     for (int i = 0; i < run->count; i++) {
@@ -317,7 +319,8 @@ static void cancel_all(struct cell_run *run)
             buf_add_json_string(&body, stream->request_id, strlen(stream->request_id));
             buf_addc(&body, '}');
             aborts = fetch(s->fetcher, s->dialect->abort_path, body.p, NS_PER_S, &reply, &err);
-            if (!aborts) /* the others would fail as well, and closing has to do */
+            s->abort_failed = !aborts; /* then closing has to do, from here on */
+            if (!aborts)
                 session_event(s, "warning", "aborting a request failed: %s", err.text);
             buf_release(&body);
         }

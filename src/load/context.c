@@ -113,7 +113,6 @@ bool session_prompt_is_off(int64_t context_tokens, double prompt_tokens)
 
 bool session_correct_length(struct session *s, struct row_context *row, int64_t prompt_tokens)
 {
-    row->prompt_tokens = prompt_tokens > 0 ? prompt_tokens : 0;
     if (row->words == 0 || !session_prompt_is_off(row->context_tokens, (double)prompt_tokens))
         return false;
     double per_word = ((double)prompt_tokens - s->fit.overhead) / (double)row->words;

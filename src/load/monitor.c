@@ -354,18 +354,17 @@ struct window_view monitor_window(struct monitor *m, int64_t from, int64_t to)
 
 bool monitor_settled(struct monitor *m, int64_t to)
 {
-    bool read = false, counts = false, counted = false;
+    bool read = false, counts = false;
 
     pthread_mutex_lock(&m->lock);
     for (size_t i = 0; i < m->count; i++) {
-        const struct reading *r = &m->list[i];
-        bool after = r->at >= to, has_count = !isnan(r->generated);
-        read |= after;
-        counts |= has_count;
-        counted |= after && has_count;
+        read |= m->list[i].at >= to;
+        counts |= !isnan(m->list[i].generated);
     }
+    if (counts)
+        read = !isnan(counter_at(m->list, m->count, offsetof(struct reading, generated), to));
     pthread_mutex_unlock(&m->lock);
-    return counts ? counted : read;
+    return read;
 }
 
 void monitor_forget(struct monitor *m, int64_t before)

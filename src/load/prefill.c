@@ -12,7 +12,8 @@
 #include "load/session.h"
 #include "stats/summary.h"
 
-enum { MAX_SAMPLES = 32 };
+/* A text is corrected at most so often: each try is a whole prefill. */
+enum { MAX_SAMPLES = 32, LENGTH_TRIES = 4 };
 
 struct row_samples {
     double rate[MAX_SAMPLES], ttft_ms[MAX_SAMPLES], prompt[MAX_SAMPLES], cached[MAX_SAMPLES],
@@ -124,17 +125,19 @@ static bool measure_sample(struct session *s, struct row_context *context, bool 
     bool again = true, taken = false;
 
     buf_init(&cold, PROMPT_MAX_BYTES * 2);
-    for (int try = 0; try < 2 && again; try++) {
+    for (int try = 0; try < LENGTH_TRIES && again; try++) {
         if (!last)
             session_cold_context(s, context, &cold);
         taken = take_sample(s, last ? context->escaped.p : cold.p, row);
-        again = taken && try == 0 && corrected(s, context);
+        again = taken && try + 1 < LENGTH_TRIES && corrected(s, context);
     }
     buf_release(&cold);
     if (!taken)
         return false;
     add_sample(s, m, row);
     if (last) {
+        context->prompt_tokens =
+            s->single.record.prompt_tokens > 0 ? s->single.record.prompt_tokens : 0;
         context->ttft_ns = s->single.record.first_token_at - s->single.record.send_at;
         s->prefill_tok_s = (double)row->context_tokens / ns_to_s(context->ttft_ns);
     }
@@ -227,8 +230,12 @@ bool session_warm(struct session *s, struct row_context *row)
 {
     const struct record *r = &s->single.record;
     bool asked = ask_warm(s, row);
-    if (asked && session_correct_length(s, row, r->prompt_tokens))
+    for (int try = 1; asked && try < LENGTH_TRIES; try++) {
+        if (!session_correct_length(s, row, r->prompt_tokens))
+            break;
         asked = ask_warm(s, row);
+    }
+    row->prompt_tokens = r->prompt_tokens > 0 ? r->prompt_tokens : 0;
     if (asked && row->ttft_ns && r->first_token_at) {
         int64_t ttft = r->first_token_at - r->send_at;
         s->prefix_cache_seen |=

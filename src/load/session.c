@@ -132,11 +132,13 @@ double session_tokens_per_event(const struct session *s)
     return tokens / events;
 }
 
-/* Usage that was invented: the same figure for every request, or fewer tokens than pieces of text.
- * No decoder puts 16 tokens into each event of a stream. */
+/* Usage that was invented: more tokens than were asked for, fewer than there were pieces of text,
+ * or more than any decoder puts into one event. */
 bool session_usage_is_plausible(const struct record *r)
 {
     int64_t tokens = r->completion_tokens, events = r->token_events;
+    if (r->asked_tokens > 0 && events <= r->asked_tokens && tokens > r->asked_tokens + 1)
+        return false;
     return tokens > 0 && tokens <= 16 * events && 2 * tokens >= events;
 }
 
@@ -198,6 +200,7 @@ bool session_ask(struct session *s, const char *context, const char *task, int64
         {opening.p, opening.len}, {context, strlen(context)}, {ending.p, ending.len}};
     s->single_over = false;
     stream_send(&s->single, CHAT_PATH, body, ARRAY_LEN(body));
+    s->single.record.asked_tokens = max_tokens;
     while (!s->single_over && !session_skipping(s) && !too_long(s, max_tokens))
         loop_turn(s->loop, clock_now() + 250 * NS_PER_MS);
     bool over = s->single_over;

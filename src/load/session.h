@@ -79,6 +79,7 @@ struct session {
     double fastest_stream_tok_s; /* for the `window` capacity rule */
     double prefill_tok_s;        /* newest estimate */
     bool gone;                   /* the server answers nothing any more */
+    bool abort_failed;           /* aborting by id does not work here */
     int64_t first_tokens;        /* max_tokens that makes the server show a first piece of text */
 
     struct stream single; /* for one request at a time */

@@ -40,6 +40,7 @@ struct stream_owner {
 struct record {
     enum sample_outcome outcome; /* valid once over */
     int64_t planned_at;          /* when we decided to send */
+    int64_t asked_tokens; /* max_tokens of the request, for whoever judges its usage; 0: unknown */
     int64_t send_at, sent_at, head_at, first_event_at, first_token_at, first_visible_at,
         second_token_at, last_token_at, close_at;
     int64_t connect_ns;

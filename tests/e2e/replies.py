@@ -134,8 +134,8 @@ def failure(text: str, where: str) -> Failure:
     match = re.fullmatch(r"([a-z]+) after ([0-9]+)(?: (open|once|chat|only) ([0-9]+))?", text)
     if not match or match[1] not in FAILURES:
         raise CaseError(
-            f"{where}: expected `HOW after TOKENS [open N | once N | chat N | only N]` with HOW one "
-            f"of {', '.join(FAILURES)}, found: {text}"
+            f"{where}: expected `HOW after TOKENS [open N | once N | chat N | only N]` with HOW "
+            f"one of {', '.join(FAILURES)}, found: {text}"
         )
     return Failure(match[1], int(match[2]), match[3] or "", int(match[4] or 0))
 

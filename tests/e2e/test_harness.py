@@ -69,10 +69,15 @@ def test_settings() -> None:
     settings = plan.settings
     assert (settings.models, settings.slots, settings.token) == (["a", "b\x07"], 4, 0.005)
     assert settings.fail and settings.fail.hits(2, 0) and not settings.fail.hits(3, 0)
+    plan = read_plan(lines("stretch = -20\nidle = 300ms\nfail = stall after 60 once 2"))
+    settings = plan.settings
+    assert (settings.stretch, settings.idle, settings.forgotten) == (-20, 0.3, None)
+    assert settings.fail and settings.fail.hits(9, 2) and not settings.fail.hits(9, 1)
     for text, words in (
         ("slot = 4", "unknown setting: slot"),
         ("slots = many", "expected a whole number"),
         ("done = yes", "expected on or off"),
+        ("stretch = --20", "expected a whole number"),
         ("engine = ollamma", "expected one of plain, vllm"),
         ("fail = badly after 3", "expected `HOW after TOKENS"),
         ("write = glue", "expected whole, byte"),
@@ -353,6 +358,10 @@ FAILING = {
     "secret": (
         "[case]\nsecret = xyzzy\n[command]\nsh -c 'echo a xyzzy > f'\n",
         "'xyzzy' stands in f",
+    ),
+    "part of a secret": (
+        "[case]\nsecret = xyzzy-plugh\n[command]\nsh -c 'echo a zzy-plug > f'\n",
+        "'zzy-plug' of 'xyzzy-plugh' stands in f",
     ),
     "no result": ("[command]\ntrue\n[result]\na == 1\n", "expected one result, found []"),
     "half a result": (
