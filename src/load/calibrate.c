@@ -36,9 +36,9 @@ static bool ask_words(struct session *s, size_t words, const char *task, int64_t
 
 static bool about_a_field(const char *message)
 {
-    static const char *const words[] = {"unknown",     "extra",         "unrecognized",
-                                        "unexpected",  "not permitted", "not supported",
-                                        "unsupported", "invalid"};
+    static const char *const words[] = {"unknown",    "extra",         "unrecognized",
+                                        "unexpected", "not permitted", "not supported",
+                                        "unsupported"};
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
         if (text_find_nocase(message, words[i]))
             return true;

@@ -125,6 +125,11 @@ static void judge_spread(struct cell_run *run)
         if (!isnan(ci.low))
             c->ci95 = (struct interval){ci.low, ci.high, ci.n_effective, "batch_means"};
     }
+    /* the total is of whole tokens and the bins are not: the one belongs into the other */
+    if (c->ci95.method) {
+        c->ci95.low = fmin(c->ci95.low, c->total_tok_s);
+        c->ci95.high = fmax(c->ci95.high, c->total_tok_s);
+    }
     if (unsteady(bin, t->bins, bin_s))
         c->marks |= MARK_UNSTEADY;
     free(bin);
@@ -142,13 +147,9 @@ static void judge_server(struct cell_run *run, const struct window_view *view)
     c->preemptions = view->preemptions;
     c->power_w = view->power_w;
     c->energy_j = view->energy_j;
-    if (!isnan(view->running)) {
-        c->avg_active = view->running;
-        mem_set_string(&c->avg_active_source, "server");
-    } else {
-        c->avg_active = run->tally.active_integral / (double)window_ns(run);
-        mem_set_string(&c->avg_active_source, "client");
-    }
+    bool by_server = !isnan(view->running);
+    c->avg_active = by_server ? view->running : run->tally.active_integral / (double)window_ns(run);
+    mem_set_string(&c->avg_active_source, by_server ? "server" : "client");
     if (view->running_held > c->concurrency + 0.5)
         c->marks |= MARK_FOREIGN_LOAD;
     if (view->preemptions > 0)
@@ -275,7 +276,7 @@ static bool is_silent(struct cell_run *run, char *why, size_t size)
 static bool has_queued(struct cell_run *run, char *why, size_t size)
 {
     const struct cell *c = run->cell;
-    bool inferred = strcmp(c->avg_active_source, "client") == 0;
+    bool inferred = isnan(c->server_running);
     double least = 0.95 * c->concurrency;
 
     if (c->waiting_share > 0.05)
@@ -315,6 +316,7 @@ static void keep_evidence(struct cell_run *run)
     run->cell->loop.cycles = (int64_t)f->loop.cycles;
     mem_set_string(&run->cell->loop.channel, names[f->channel]);
     mem_set_string(&run->cell->loop.excerpt, f->loop.excerpt);
+    session_hide_key(run->s, run->cell->loop.excerpt);
 }
 
 void cell_judge(struct cell_run *run, const struct window_view *view)

@@ -265,6 +265,8 @@ static void keep_facts(struct session *s)
     mem_set_string(&r->engine.repository, s->dialect->repository);
     mem_set_string(&r->engine.launch_command, s->options->launch_command);
     text_printable(served, sizeof served, s->model, strlen(s->model));
+    session_hide_key(s, served);
+    session_hide_key(s, f->model);
     mem_set_string(&r->subject.model, f->model[0] ? f->model : served);
     mem_set_string(&r->subject.served_model, served);
     mem_set_string(&r->subject.quantization, f->quantization[0] ? f->quantization : NULL);

@@ -262,9 +262,10 @@ static void note_capacity(const struct plan *plan, struct buf *notes)
             left_out += !plan_runs(plan, plan->contexts[c], plan->levels[l]);
     if (left_out)
         buf_addf(notes,
-                 "%d cells are over capacity: their contexts and answers do not fit the KV "
-                 "cache of %s tokens\n",
-                 left_out, num_grouped(budget, (double)plan->kv_budget, 0));
+                 "%d cell%s over capacity: contexts and answers do not fit the KV cache of %s "
+                 "tokens\n",
+                 left_out, left_out == 1 ? " is" : "s are",
+                 num_grouped(budget, (double)plan->kv_budget, 0));
 }
 
 /* What was asked for beyond the plan and shapes the figures: a reader should know. */
