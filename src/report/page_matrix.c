@@ -74,10 +74,11 @@ struct heat_table {
     bool first; /* its cells have the anchors */
 };
 
-static void write_status(const struct heat_table *t, const struct cell *c)
+static void write_status(const struct heat_table *t, const struct cell *c, unsigned marks)
 {
     html_raw(t->p->h, "<span class=\"status\">");
     html_text(t->p->h, words_status(t->p->l, c->status));
+    write_star(t->p, marks);
     html_raw(t->p->h, "</span>");
 }
 
@@ -98,7 +99,7 @@ static void write_figure(const struct heat_table *t, const struct cell *c, doubl
         html_raw(p->h, "</a>");
     write_star(p, c->marks);
     if (c->status != STATUS_VALID)
-        write_status(t, c);
+        write_status(t, c, 0);
     if (t->first && !isnan(c->ttft_ms.p50)) {
         html_raw(p->h, " <small>");
         say_cell_ttft(p->l, html_scratch(p->h), .ms = lang_number(p->l, text, c->ttft_ms.p50, 0));
@@ -130,12 +131,10 @@ static void write_cell(const struct heat_table *t, const struct cell *c)
         html_attr(p->h, "class", status_name(c->status));
     }
     html_raw(p->h, ">");
-    if (isfinite(v)) {
+    if (isfinite(v))
         write_figure(t, c, v);
-    } else {
-        write_status(t, c);
-        write_star(p, c->marks);
-    }
+    else
+        write_status(t, c, c->marks);
     html_raw(p->h, "</td>");
 }
 

@@ -29,6 +29,25 @@ static void write_block(const struct page *p, const struct setup_block *block)
         html_raw(p->h, "</dl></div>\n");
 }
 
+/* No line ends inside the name of an option: a part from "-" to "=" or the next blank is kept
+ * together. */
+static void write_options(const struct page *p, const char *line)
+{
+    while (*line) {
+        bool option = *line == '-';
+        size_t n = strcspn(line, option ? " =" : " ");
+        n += option ? 0 : strspn(line + n, " ");
+        char *part = mem_strndup(line, n);
+        if (option)
+            html_raw(p->h, "<span class=\"option\">");
+        html_text(p->h, part);
+        if (option)
+            html_raw(p->h, "</span>");
+        free(part);
+        line += n;
+    }
+}
+
 /* Comment lines are set apart by eye, and copied with the command all the same. */
 static void write_command_lines(const struct page *p, char *command)
 {
@@ -37,11 +56,13 @@ static void write_command_lines(const struct page *p, char *command)
         if (end)
             *end = '\0';
         bool comment = line[strspn(line, " ")] == '#';
-        if (comment)
+        if (comment) {
             html_raw(p->h, "<span class=\"comment\">");
-        html_text(p->h, line);
-        if (comment)
+            html_text(p->h, line);
             html_raw(p->h, "</span>");
+        } else {
+            write_options(p, line);
+        }
         if (end)
             html_raw(p->h, "\n");
     }

@@ -25,7 +25,6 @@ SETUP_STRING(add_build, engine.build)
 SETUP_STRING(add_model, subject.model)
 SETUP_STRING(add_served_model, subject.served_model)
 SETUP_STRING(add_revision, subject.revision)
-SETUP_STRING(add_transport, tool.transport)
 SETUP_STRING(add_seed, run.seed)
 SETUP_STRING(add_url, server.url)
 SETUP_STRING(add_samples, samples.file)
@@ -204,6 +203,11 @@ static void add_ended(const struct result *r, const struct lang *l, struct buf *
 {
     if (r->run.ended_by && strcmp(r->run.ended_by, "done") != 0)
         plain_add(out, words_ended_by(l, r->run.ended_by));
+}
+
+static void add_transport(const struct result *r, const struct lang *l, struct buf *out)
+{
+    plain_add(out, words_transport(l, r->tool.transport));
 }
 
 static const char *source_of(const struct result *r, const char *name)

@@ -22,6 +22,8 @@ enum {
     MAX_ROWS = 7,
     MAX_COLUMNS = 9,
     STEPS = 9,
+    TITLE_SIZE = 42,
+    TITLE_LEAST = 26,
 };
 
 /* The light scale of page.css: a card is seen outside of its reader's colour scheme. */
@@ -33,8 +35,10 @@ static const struct {
     {"#0b6f8e", "#ffffff"}, {"#1f5380", "#ffffff"}, {"#22386a", "#ffffff"},
 };
 
-/* The average width of a letter that takes one column on a terminal, as a part of its size. */
-#define LETTER 0.56
+/* The width of a letter that takes one column on a terminal, as a part of its size: the average of
+   a text in the widest of the usual fonts. One that takes two columns is as wide as it is high. */
+#define LETTER      0.56
+#define BOLD_LETTER 0.72
 
 struct card {
     struct html *h;
@@ -66,21 +70,39 @@ static void begin_text(struct html *h, double x, double y, double size, const ch
     html_attr(h, "fill", fill);
 }
 
-/* What fits in `room`, by the average width of a letter; more ends in "…". */
-static void fitted_text(struct html *h, const char *s, double room, double size)
+/* The width of one character as a part of its size, `letter` being that of one column. */
+static double character_width(const char *s, size_t len, double letter)
 {
-    size_t columns = (size_t)(room / (LETTER * size));
+    size_t columns = text_width(s, len);
+    return columns > 1 ? 1 : letter * (double)columns;
+}
+
+static double line_width(const char *s, double letter)
+{
+    double width = 0;
+    for (size_t i = 0, n = strlen(s), len; i < n; i += len) {
+        uint32_t cp;
+        len = text_utf8_decode(s + i, n - i, &cp);
+        width += character_width(s + i, len, letter);
+    }
+    return width;
+}
+
+/* What fits in `room`, a multiple of the letters' size; more ends in "…". */
+static void fitted_text(struct html *h, const char *s, double room, double letter)
+{
     struct buf cut;
-    if (text_width(s, strlen(s)) <= columns) {
+    if (line_width(s, letter) <= room) {
         html_text(h, s);
         return;
     }
     buf_init(&cut, 8 * (size_t)PLAIN_MAX);
-    for (size_t i = 0, n = strlen(s), used = 0; i < n;) {
+    room -= 1; /* the "…" */
+    for (size_t i = 0, n = strlen(s); i < n;) {
         uint32_t cp;
         size_t len = text_utf8_decode(s + i, n - i, &cp);
-        used += text_width(s + i, len);
-        if (used + 1 > columns)
+        room -= character_width(s + i, len, letter);
+        if (room < 0)
             break;
         buf_add(&cut, s + i, len);
         i += len;
@@ -93,6 +115,7 @@ static void fitted_text(struct html *h, const char *s, double room, double size)
 static void line(const struct card *c, report_part_fn *add, double y, double size, const char *fill,
                  bool bold)
 {
+    double letter = bold ? BOLD_LETTER : LETTER;
     char *text;
     add(c->r, c->l, html_scratch(c->h));
     text = buf_detach(&c->h->scratch);
@@ -100,9 +123,17 @@ static void line(const struct card *c, report_part_fn *add, double y, double siz
     if (bold)
         html_raw(c->h, " font-weight=\"700\"");
     html_raw(c->h, ">");
-    fitted_text(c->h, text, WIDTH - 2 * MARGIN, size);
+    fitted_text(c->h, text, (WIDTH - 2 * MARGIN) / size, letter);
     html_raw(c->h, "</text>\n");
     free(text);
+}
+
+/* The size at which the whole title fits, if it is not all too small. */
+static double title_size(const struct card *c)
+{
+    headline_title(c->r, c->l, html_scratch(c->h));
+    double size = (WIDTH - 2 * MARGIN) / fmax(line_width(c->h->scratch.p, BOLD_LETTER), 1);
+    return fmin(fmax(floor(size), TITLE_LEAST), TITLE_SIZE);
 }
 
 /* ---- the matrix ------------------------------------------------------------------------------ */
@@ -226,7 +257,7 @@ bool svg_write_card(const struct result *r, const struct lang *l, struct buf *ou
     c.column_count = thin_out(c.axes.level_count, MAX_COLUMNS, c.columns);
     c.scale = scale_of(&views[0], r);
     begin_card(&c);
-    line(&c, headline_title, 84, 42, "#12211f", true);
+    line(&c, headline_title, 84, title_size(&c), "#12211f", true);
     line(&c, headline_engine, 124, 24, "#0b5f74", true);
     line(&c, headline_grid, 158, 21, "#4c5754", false);
     if (c.row_count && c.column_count)

@@ -101,3 +101,9 @@ const char *words_ended_by(const struct lang *l, const char *ended_by)
                                         {"server_gone", WORD_ENDED_SERVER_GONE}};
     return look_up(l, pairs, ARRAY_LEN(pairs), ended_by);
 }
+
+const char *words_transport(const struct lang *l, const char *transport)
+{
+    static const struct pair pairs[] = {{"own", WORD_TRANSPORT_OWN}, {"curl", WORD_TRANSPORT_CURL}};
+    return look_up(l, pairs, ARRAY_LEN(pairs), transport);
+}

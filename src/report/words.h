@@ -18,5 +18,6 @@ const char *words_kind(const struct lang *l, const char *kind);         /* "Meas
 const char *words_machine_type(const struct lang *l, const char *type); /* "Discrete GPU" */
 const char *words_token_source(const struct lang *l, const char *source);
 const char *words_ended_by(const struct lang *l, const char *ended_by);
+const char *words_transport(const struct lang *l, const char *transport);
 
 #endif
