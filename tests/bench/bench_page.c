@@ -1,7 +1,8 @@
 /* bench_page.c - how long a page of 8 contexts x 10 levels takes to write, and how large it is.
  *
  * Prints the median of many pages, in time on a CPU: the project's own limit is 5 ms. Exit status 1
- * when the page is larger than the 300 KB it may have; time depends on the machine and fails nothing.
+ * when the page is larger than the 300 KB it may have; time depends on the machine and fails
+ * nothing.
  */
 #include <stdbool.h>
 #include <stdio.h>
