@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/num.h"
 #include "base/text.h"
 #include "load/dialect.h"
 
@@ -76,7 +77,7 @@ static bool generated_in_progress(struct fetcher *f, double *ret)
     size_t i;
 
     buf_init(&reply.body, 4 << 20);
-    if (fetch(f, "/slots", NULL, 5000000000, &reply, &err) && reply.status == 200)
+    if (fetch(f, "/slots", NULL, 5 * NS_PER_S, &reply, &err) && reply.status == 200)
         slots = json_loadb(reply.body.p, reply.body.len, 0, NULL);
     buf_release(&reply.body);
     bool ok = json_is_array(slots);

@@ -40,14 +40,10 @@ static double metric(const struct buf *text, const char *const *names)
     return metrics_sum_first(text->p, text->len, names, &v) ? v : NAN;
 }
 
-bool monitor_read_metrics(struct fetcher *f, const struct dialect *dialect, struct reading *ret)
+/* A reading in which nothing is known yet. */
+static struct reading nothing_read(void)
 {
-    const struct metric_names *names = &dialect->metrics;
-    struct fetch_reply reply = {0};
-    struct err err;
-    double more;
-
-    *ret = (struct reading){.running = NAN,
+    return (struct reading){.running = NAN,
                             .waiting = NAN,
                             .generated = NAN,
                             .prompt = NAN,
@@ -55,6 +51,16 @@ bool monitor_read_metrics(struct fetcher *f, const struct dialect *dialect, stru
                             .prefix_hits = NAN,
                             .kv_used = NAN,
                             .power_w = NAN};
+}
+
+bool monitor_read_metrics(struct fetcher *f, const struct dialect *dialect, struct reading *ret)
+{
+    const struct metric_names *names = &dialect->metrics;
+    struct fetch_reply reply = {0};
+    struct err err;
+    double more;
+
+    *ret = nothing_read();
     if (!names->running[0])
         return false;
     buf_init(&reply.body, METRICS_MAX_BYTES);
@@ -133,14 +139,8 @@ static void *poll_thread(void *ctx)
             distrust_late(&r, &quickest);
         } else {
             /* an unanswered poll is no reading; without metrics the GPUs alone are one */
-            r = (struct reading){.at = clock_now(),
-                                 .running = NAN,
-                                 .waiting = NAN,
-                                 .generated = NAN,
-                                 .prompt = NAN,
-                                 .preemptions = NAN,
-                                 .prefix_hits = NAN,
-                                 .kv_used = NAN};
+            r = nothing_read();
+            r.at = clock_now();
         }
         read_gpus(m, &r);
         if (!isnan(r.running) || r.has_gpu) {

@@ -52,7 +52,6 @@ static struct page *fetch_page(struct pages *p, const char *path)
     if (fetch(p->fetcher, path, NULL, p->timeout_ns, &reply, &page->err)) {
         page->status = reply.status;
         snprintf(page->content_type, sizeof page->content_type, "%s", reply.content_type);
-        snprintf(page->server, sizeof page->server, "%s", reply.server);
         snprintf(page->location, sizeof page->location, "%s", reply.location);
         page->len = reply.body.len;
         page->body = buf_detach(&reply.body);
