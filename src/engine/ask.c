@@ -34,6 +34,7 @@ static const char *const type_words[] = {
 };
 
 enum { NOWHERE = -1 };
+#define NOT_GIVEN INT64_MIN /* of max_output */
 #define AT(member) ((int)offsetof(struct ask, member))
 
 /* `at`: where a boolean or an integer is kept; NOWHERE: its type is checked and that is all. */
@@ -249,27 +250,35 @@ static bool read_prompt(const struct body *body, struct tokens *tokens, struct t
 
 /* --- limits --- */
 
+static bool refuse_length(const struct ask *ask, const struct ask_rules *rules, int64_t output,
+                          struct complaint *c)
+{
+    complain(c, COMPLAINT_TOO_LONG, ask->endpoint == ENDPOINT_CHAT ? "messages" : "prompt", "%s",
+             "");
+    c->prompt_tokens = (int64_t)ask->prompt.n;
+    c->limit = rules->context_limit;
+    c->max_output = output;
+    return false;
+}
+
 static bool fit_output(struct ask *ask, const struct ask_rules *rules, struct complaint *c)
 {
-    int64_t prompt = (int64_t)ask->prompt.n, left = rules->context_limit - prompt;
-    int64_t asked = ask->max_output;
+    int64_t left = rules->context_limit - (int64_t)ask->prompt.n, asked = ask->max_output;
+    bool given = asked != NOT_GIVEN;
 
-    if (asked == 0 || (asked < 0 && asked != INT64_MIN && !rules->clamps_output))
+    if (given && (asked == 0 || (asked < 0 && !rules->negative_is_all)))
         return complain(c, COMPLAINT_VALUE, "max_tokens", "must be at least 1, not %lld",
                         (long long)asked);
-    if (asked < 0)
-        asked = ask->endpoint == ENDPOINT_TEXT && rules->text_max_output > 0
-                    ? rules->text_max_output
-                    : -1;
-    if (left < 1 || (asked > left && !rules->clamps_output)) {
-        complain(c, COMPLAINT_TOO_LONG, "messages", "%s", "");
-        snprintf(c->param, sizeof c->param, "%s",
-                 ask->endpoint == ENDPOINT_CHAT ? "messages" : "prompt");
-        c->prompt_tokens = prompt;
-        c->limit = rules->context_limit;
-        c->max_output = left < 1 ? -1 : asked;
-        return false;
-    }
+    if (given && rules->bounds_output && asked > rules->context_limit)
+        return complain(c, COMPLAINT_VALUE, "max_tokens",
+                        "%lld is more than the whole context of %lld", (long long)asked,
+                        (long long)rules->context_limit);
+    if (!given && ask->endpoint == ENDPOINT_TEXT && rules->text_max_output > 0)
+        asked = rules->text_max_output;
+    if (left < 1)
+        return refuse_length(ask, rules, -1, c);
+    if (asked > left && !rules->trims_output)
+        return refuse_length(ask, rules, asked, c);
     ask->max_output = asked < 0 || asked > left ? left : asked;
     if (ask->min_output > ask->max_output)
         ask->min_output = ask->max_output;
@@ -297,7 +306,7 @@ bool ask_read(const struct body *body, enum endpoint endpoint, const struct ask_
               struct tokens *prompt, struct token_memo *memo, struct ask *ret,
               struct complaint *complaint)
 {
-    struct ask ask = {.endpoint = endpoint, .max_output = INT64_MIN};
+    struct ask ask = {.endpoint = endpoint, .max_output = NOT_GIVEN};
 
     if (!json_is_object(body->root))
         return complain(complaint, COMPLAINT_TYPE, "body", "%s", type_words[TYPE_OBJECT]);

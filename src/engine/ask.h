@@ -30,7 +30,8 @@ enum complaint_kind {
 
 struct complaint {
     enum complaint_kind kind;
-    int status; /* COMPLAINT_BUSY only */
+    int status;            /* COMPLAINT_BUSY only */
+    int64_t retry_after_s; /* > 0: the client is told to wait so long */
     char param[64], text[240];
     int64_t prompt_tokens, limit;
     int64_t max_output; /* -1: none was asked for */
@@ -42,7 +43,9 @@ struct ask_rules {
     int64_t context_limit;
     int64_t text_max_output; /* of /v1/completions when none is given; 0: what is left */
     bool checks_model;       /* another model's name is refused */
-    bool clamps_output;      /* too large a max_tokens is cut to what is left, not refused */
+    bool trims_output;       /* more output than is left behind the prompt is cut to it, else refused */
+    bool bounds_output;      /* though never more than the whole context */
+    bool negative_is_all;    /* max_tokens < 0 means all that is left */
 };
 
 enum { ASK_ID_MAX = 80 };

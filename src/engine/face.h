@@ -41,7 +41,7 @@ struct face {
     const char *name;
     const struct route *routes;
     const char *json_type, *stream_type;
-    const char *stream_headers; /* further header lines, or NULL */
+    const char *headers;        /* further header lines of each response, CRLF-ended; or "" */
     const char *id_prefix[2];   /* by endpoint */
     int id_digits;              /* hexadecimal digits behind it */
     bool head_with_first_token; /* the response begins with the first token, not at once */
@@ -98,6 +98,7 @@ struct service {
     struct tokens prompt; /* of the request being read */
     struct token_memo memo;
     struct buf scratch; /* of the event being written */
+    char headers[400];  /* of the response being begun */
 };
 
 /* Answers. `body` is what was written, its own overflow is a 500. */
@@ -106,6 +107,7 @@ void service_reply(struct service *s, struct exchange *x, int status, const char
 void service_reply_text(struct service *s, struct exchange *x, int status, const char *type,
                         const char *body);
 void service_complain(struct service *s, struct exchange *x, const struct complaint *c);
+void service_start_stream(struct service *s, struct exchange *x);
 
 /* Read the request's JSON; false: it was answered with a complaint. */
 bool service_read_body(struct service *s, struct exchange *x, struct body *ret) ATTR_CHECK;
@@ -125,6 +127,9 @@ void face_add_opening(const struct answer *a, const char *object, struct buf *ou
 /* POST /tokenize and /detokenize as vLLM and SGLang have them. */
 void face_tokenize(struct service *s, struct exchange *x);
 void face_detokenize(struct service *s, struct exchange *x);
+
+/* False with a complaint when s->prompt is longer than any prompt may be and was not kept whole. */
+bool face_prompt_fits(const struct service *s, struct complaint *c) ATTR_CHECK;
 
 /* A list of token ids: [1,2,3] */
 void face_add_ids(const struct tokens *t, struct buf *out);

@@ -48,18 +48,17 @@ static void add_head(struct prom *p, const char *name, const char *suffix, const
     buf_addf(p->out, "# HELP %s%s %s\n# TYPE %s%s %s\n", name, suffix, help, name, suffix, type);
 }
 
-/* One line; `label` may be NULL. */
+/* One line; `label` may be NULL. Labels are in alphabetical order. */
 static void add_sample(struct prom *p, const char *name, const char *suffix, const char *label,
                        const char *label_value, double value)
 {
-    const char *parts[3] = {p->before, NULL, p->after};
-    const char *between = "{";
-    char own[160];
+    char own[160] = "";
 
-    if (label) {
+    if (label)
         snprintf(own, sizeof own, "%s=\"%s\"", label, label_value);
-        parts[1] = own;
-    }
+    bool first = p->after && strcmp(own, p->after) < 0;
+    const char *parts[] = {p->before, first ? own : p->after, first ? p->after : own};
+    const char *between = "{";
     buf_addf(p->out, "%s%s", name, suffix);
     for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
         if (!parts[i] || !*parts[i])

@@ -35,10 +35,31 @@ void tokens_release(struct tokens *t)
     *t = (struct tokens){0};
 }
 
+bool tokens_overflow(const struct tokens *t)
+{
+    return t->max > 0 && t->n > t->max;
+}
+
+/* Room for `more` tokens, as far as they are kept. */
+static void make_room(struct tokens *t, size_t more)
+{
+    size_t need = t->n + more;
+
+    if (t->max > 0 && need > t->max)
+        need = t->max;
+    if (need <= t->cap)
+        return;
+    t->cap = need > 2 * t->cap ? need : 2 * t->cap;
+    t->v = mem_resize(t->v, t->cap, sizeof *t->v);
+}
+
 void tokens_add(struct tokens *t, uint64_t token)
 {
-    MEM_GROW(t->v, t->n, t->cap);
-    t->v[t->n++] = token;
+    if (t->n == t->cap)
+        make_room(t, 8);
+    if (t->n < t->cap)
+        t->v[t->n] = token;
+    t->n++;
 }
 
 /* Eight bytes, the first one lowest; zeros behind the end. */
@@ -91,24 +112,15 @@ static inline unsigned next_token(const char *p, const char *end, uint64_t *ret)
     return length;
 }
 
-/* Room for the most tokens that a text can have here: fewer when it is English. */
-static void make_room(struct tokens *t, size_t more)
-{
-    if (t->cap - t->n >= more)
-        return;
-    t->cap = t->n + more > 2 * t->cap ? t->n + more : 2 * t->cap;
-    t->v = mem_resize(t->v, t->cap, sizeof *t->v);
-}
-
 void tokenizer_add(struct tokens *t, const char *text, size_t n)
 {
     const char *p = text, *end = text + n;
+    uint64_t token;
 
-    make_room(t, n / 4 + 8);
+    make_room(t, n / 4 + 8); /* enough for English */
     while (p < end) {
-        if (t->n == t->cap)
-            make_room(t, (size_t)(end - p) / 2 + 8);
-        p += next_token(p, end, &t->v[t->n++]);
+        p += next_token(p, end, &token);
+        tokens_add(t, token);
     }
 }
 
@@ -237,13 +249,17 @@ void tokenizer_add_memo(struct tokens *t, const char *text, size_t n, struct tok
         tokenizer_add(t, text, n);
         return;
     }
-    size_t shared = shared_tokens(m, text, n), at = shared ? m->ends[shared - 1] : 0;
-    size_t begin = t->n;
-    make_room(t, shared + (n - at) / 4 + 8);
+    size_t shared = shared_tokens(m, text, n), begin = t->n;
+    make_room(t, shared);
+    if (t->n + shared > t->cap)
+        shared = 0;
+    size_t at = shared ? m->ends[shared - 1] : 0;
     if (shared)
         memcpy(t->v + t->n, m->tokens, shared * sizeof *t->v);
     t->n += shared;
     tokenizer_add(t, text + at, n - at);
+    if (tokens_overflow(t))
+        return; /* only what is whole is remembered */
 
     size_t count = t->n - begin;
     memo_make_room(m, count);

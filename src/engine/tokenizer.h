@@ -10,7 +10,7 @@
  * its length. So equal text has equal numbers, different text has different ones, and every number
  * can be turned back. The marks of the chat template are tokens of their own.
  *
- * Memory: tokens are bytes x 8 at most; callers bound the text. */
+ * Memory: a list keeps `max` tokens at most and only counts those beyond. */
 #ifndef TOKGRID_ENGINE_TOKENIZER_H
 #define TOKGRID_ENGINE_TOKENIZER_H
 
@@ -22,11 +22,14 @@
 
 struct tokens {
     uint64_t *v;
-    size_t n, cap;
+    size_t n;   /* v[0 .. n) or, when n > max, v[0 .. max) */
+    size_t cap;
+    size_t max; /* 0: no bound */
 };
 
 void tokens_release(struct tokens *t); /* zeroed or released ones are fine */
 void tokens_add(struct tokens *t, uint64_t token);
+bool tokens_overflow(const struct tokens *t); /* not all of them were kept */
 
 /* Append the tokens of a text. */
 void tokenizer_add(struct tokens *t, const char *text, size_t n);
