@@ -75,7 +75,7 @@ struct step_item {
 };
 
 struct step {
-    struct step_item *items; /* decodes first; items of one kind stand together */
+    struct step_item *items; /* decodes first */
     size_t count, cap;
     int decodes, warm, cold;
     int paused;                           /* decoding sequences held back by decode_limit */
