@@ -29,12 +29,12 @@ bool complain(struct complaint *c, enum complaint_kind kind, const char *param, 
 enum field_type { TYPE_BOOL, TYPE_INT, TYPE_NUMBER, TYPE_STRING, TYPE_ARRAY, TYPE_OBJECT };
 
 static const char *const type_words[] = {
-    [TYPE_BOOL] = "a boolean", [TYPE_INT] = "an integer", [TYPE_NUMBER] = "a number",
+    [TYPE_BOOL] = "a boolean",  [TYPE_INT] = "an integer", [TYPE_NUMBER] = "a number",
     [TYPE_STRING] = "a string", [TYPE_ARRAY] = "an array", [TYPE_OBJECT] = "an object",
 };
 
 enum { NOWHERE = -1 };
-#define NOT_GIVEN INT64_MIN /* of max_output */
+#define NOT_GIVEN  INT64_MIN /* of max_output */
 #define AT(member) ((int)offsetof(struct ask, member))
 
 /* `at`: where a boolean or an integer is kept; NOWHERE: its type is checked and that is all. */
@@ -296,9 +296,9 @@ static bool check_model(json_t *root, const struct ask_rules *rules, struct comp
 static void read_id(json_t *root, struct ask *ask)
 {
     const char *id = json_string_value(json_object_get(root, "rid"));
-    if (id && strlen(id) < sizeof ask->id && strspn(id, "0123456789abcdefghijklmnopqrstuvwxyz"
-                                                        "ABCDEFGHIJKLMNOPQRSTUVWXYZ-_") ==
-                                                 strlen(id))
+    if (id && strlen(id) < sizeof ask->id &&
+        strspn(id, "0123456789abcdefghijklmnopqrstuvwxyz"
+                   "ABCDEFGHIJKLMNOPQRSTUVWXYZ-_") == strlen(id))
         snprintf(ask->id, sizeof ask->id, "%s", id);
 }
 

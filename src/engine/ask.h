@@ -43,9 +43,9 @@ struct ask_rules {
     int64_t context_limit;
     int64_t text_max_output; /* of /v1/completions when none is given; 0: what is left */
     bool checks_model;       /* another model's name is refused */
-    bool trims_output;       /* more output than is left behind the prompt is cut to it, else refused */
-    bool bounds_output;      /* though never more than the whole context */
-    bool negative_is_all;    /* max_tokens < 0 means all that is left */
+    bool trims_output;  /* more output than is left behind the prompt is cut to it, else refused */
+    bool bounds_output; /* though never more than the whole context */
+    bool negative_is_all; /* max_tokens < 0 means all that is left */
 };
 
 enum { ASK_ID_MAX = 80 };

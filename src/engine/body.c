@@ -98,7 +98,8 @@ static size_t plain_run(const char *p, const char *end)
         uint64_t w, slash;
         memcpy(&w, p, sizeof w);
         slash = w ^ (ones * '\\');
-        /* a byte below 0x20, a zero byte of `slash`, a byte above 0x7f; false alarms are only slow */
+        /* a byte below 0x20, a zero byte of `slash`, a byte above 0x7f; false alarms are only slow
+         */
         if ((((w - ones * 0x20) | (slash - ones)) | w) & highs)
             break;
         p += 8;
@@ -160,8 +161,8 @@ static bool add_piece(struct body *b, const char *p, const char *end)
 }
 
 /* Copy the document to `rest`, long strings replaced. */
-static bool cut(struct body *b, const char *p, const char *end, size_t max_values,
-                struct buf *rest, struct err *err)
+static bool cut(struct body *b, const char *p, const char *end, size_t max_values, struct buf *rest,
+                struct err *err)
 {
     size_t values = 1;
 

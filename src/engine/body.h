@@ -22,7 +22,7 @@
 struct body_piece {
     const char *p; /* into the request's text, or into `own` */
     size_t n;
-    char *own;     /* when there was something to unescape */
+    char *own; /* when there was something to unescape */
 };
 
 struct body {

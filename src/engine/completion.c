@@ -73,11 +73,27 @@ static void completion_free(struct completion *c)
     free(c);
 }
 
+/* What it wrote counts, however it ended. */
+static void count_output(const struct completion *c)
+{
+    struct counters *n = &c->service->counters;
+    int64_t length = c->answer.prompt_tokens + c->tokens;
+
+    n->finished_tokens += c->tokens;
+    n->prompt_s += ns_to_s(c->first_token_at - c->arrived_at);
+    n->predicted_s += ns_to_s(c->last_token_at - c->first_token_at);
+    if (length > n->longest)
+        n->longest = length;
+}
+
 static void leave_engine(struct completion *c)
 {
-    if (c->request)
-        engine_abort(c->service->engine, c->request);
+    if (!c->request)
+        return;
+    engine_abort(c->service->engine, c->request);
     c->request = NULL;
+    if (c->tokens > 0)
+        count_output(c);
 }
 
 /* End the answer as no server should. */
@@ -183,7 +199,8 @@ static void hold(struct completion *c, int64_t ns)
     loop_timer_set(c->service->loop, &c->release, clock_now() + ns);
 }
 
-/* A complaint as an event: the error stands under that name, whatever the face's bodies are like. */
+/* A complaint as an event: the error stands under that name, whatever the face's bodies are like.
+ */
 static void add_error_event(const struct face *face, const struct complaint *complaint,
                             struct buf *out)
 {
@@ -351,7 +368,7 @@ static void on_token(void *owner, int64_t index, bool looped)
 static void count_end(struct completion *c, enum engine_end why)
 {
     struct counters *n = &c->service->counters;
-    int64_t prompt = c->answer.prompt_tokens, decode_ns = c->last_token_at - c->first_token_at;
+    int64_t decode_ns = c->last_token_at - c->first_token_at;
 
     if (why == ENGINE_END_ABORTED) {
         n->aborted++;
@@ -359,17 +376,9 @@ static void count_end(struct completion *c, enum engine_end why)
     }
     n->stopped += why == ENGINE_END_STOP;
     n->full_length += why == ENGINE_END_LENGTH;
-    n->finished_tokens += c->tokens;
-    n->finished_prompt_tokens += prompt;
-    n->finished_cached_tokens += c->answer.cached_tokens;
-    n->prompt_s += ns_to_s(c->first_token_at - c->arrived_at);
-    n->predicted_s += ns_to_s(decode_ns);
-    if (prompt + c->tokens > n->longest)
-        n->longest = prompt + c->tokens;
     prom_observe(&n->latency, ns_to_s(c->last_token_at - c->arrived_at));
-    prom_observe(&n->token_mean,
-                 c->tokens > 1 ? ns_to_s(decode_ns) / (double)(c->tokens - 1) : 0);
-    prom_observe(&n->prompt, (double)prompt);
+    prom_observe(&n->token_mean, c->tokens > 1 ? ns_to_s(decode_ns) / (double)(c->tokens - 1) : 0);
+    prom_observe(&n->prompt, (double)c->answer.prompt_tokens);
     prom_observe(&n->output, (double)c->tokens);
     prom_observe(&n->asked, (double)c->max_output);
 }
@@ -391,6 +400,8 @@ static void end_answer(struct completion *c, enum engine_end why)
     const struct face *face = c->service->face;
     struct buf *out = &c->service->scratch;
 
+    if (c->request && c->tokens > 0)
+        count_output(c);
     c->request = NULL;
     count_end(c, why);
     if (why == ENGINE_END_ABORTED)

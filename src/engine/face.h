@@ -1,10 +1,10 @@
 /* face.h - how one engine speaks: its routes, the shapes of its events, its errors. Private to
  * engine/.
  *
- * A face is one file face_NAME.c with a `const struct face`, and a row in face.c. Shapes are written
- * into a buffer as text: a stream's middle events are a head and a tail made once, with only the
- * text, and where asked for the usage, between and behind. What the shapes are is recorded from the
- * engines themselves (versions in each file). */
+ * A face is one file face_NAME.c with a `const struct face`, and a row in face.c. Shapes are
+ * written into a buffer as text: a stream's middle events are a head and a tail made once, with
+ * only the text, and where asked for the usage, between and behind. What the shapes are is recorded
+ * from the engines themselves (versions in each file). */
 #ifndef TOKGRID_ENGINE_FACE_H
 #define TOKGRID_ENGINE_FACE_H
 
@@ -23,7 +23,7 @@
 struct answer {
     enum endpoint endpoint;
     const char *id, *model;
-    int64_t created;       /* seconds since 1970 */
+    int64_t created; /* seconds since 1970 */
     bool include_usage, continuous_usage;
     bool cached_in_usage;
     int64_t prompt_tokens, completion_tokens, cached_tokens;
@@ -74,9 +74,9 @@ struct completion;
 
 struct counters {
     int64_t requests, stopped, full_length, aborted, refused, broken;
-    int64_t finished_tokens, finished_prompt_tokens, finished_cached_tokens; /* when they ended */
-    int64_t longest; /* prompt and output of one sequence */
+    int64_t finished_tokens; /* of requests that are over, however they ended */
     double prompt_s, predicted_s;
+    int64_t longest; /* prompt and output of one sequence */
     struct prom_histogram ttft, token_gap, token_mean, latency, prompt, output, asked;
 };
 

@@ -93,8 +93,9 @@ static void last(const struct answer *a, const char *text, size_t n, struct buf 
         buf_release(&tail);
     }
     buf_adds(out, "data: {\"choices\":[{");
-    buf_addf(out, chat ? "\"finish_reason\":\"%s\",\"index\":0,\"delta\":{}}]"
-                       : "\"text\":\"\",\"index\":0,\"logprobs\":null,\"finish_reason\":\"%s\"}]",
+    buf_addf(out,
+             chat ? "\"finish_reason\":\"%s\",\"index\":0,\"delta\":{}}]"
+                  : "\"text\":\"\",\"index\":0,\"logprobs\":null,\"finish_reason\":\"%s\"}]",
              a->finish);
     add_closing(a, chunk_object(a), out);
     if (!chat)
@@ -120,8 +121,9 @@ static void whole(const struct answer *a, const char *text, size_t n, struct buf
     bool chat = a->endpoint == ENDPOINT_CHAT;
 
     if (chat)
-        buf_addf(out, "{\"choices\":[{\"finish_reason\":\"%s\",\"index\":0,\"message\":{"
-                      "\"role\":\"assistant\",\"content\":",
+        buf_addf(out,
+                 "{\"choices\":[{\"finish_reason\":\"%s\",\"index\":0,\"message\":{"
+                 "\"role\":\"assistant\",\"content\":",
                  a->finish);
     else
         buf_adds(out, "{\"choices\":[{\"text\":");
@@ -171,9 +173,7 @@ static void add_message(const struct complaint *c, struct buf *out)
     case COMPLAINT_ROUTE:
     case COMPLAINT_METHOD: buf_adds(out, "File Not Found"); break;
     case COMPLAINT_KEY: buf_adds(out, "Invalid API Key"); break;
-    case COMPLAINT_NOT_ON:
-        buf_addf(out, "This server was started without --%s", c->text);
-        break;
+    case COMPLAINT_NOT_ON: buf_addf(out, "This server was started without --%s", c->text); break;
     default: buf_adds(out, c->text); break;
     }
 }
@@ -233,8 +233,7 @@ static void props(struct service *s, struct exchange *x)
     struct buf out;
 
     buf_init(&out, 8192);
-    buf_addf(&out,
-             "{\"default_generation_settings\":{\"n_ctx\":%" PRId64 "},\"total_slots\":%d",
+    buf_addf(&out, "{\"default_generation_settings\":{\"n_ctx\":%" PRId64 "},\"total_slots\":%d",
              s->rules.context_limit, p->max_running);
     add_text_member(&out, "model_alias", p->served_model);
     add_text_member(&out, "model_ftype", p->quantization);
@@ -360,9 +359,8 @@ static void apply_template(struct service *s, struct exchange *x)
     if (!service_read_body(s, x, &body))
         return;
     buf_init(&text, 64 << 20);
-    bool ok = json_is_object(body.root)
-                  ? ask_messages(&body, NULL, NULL, &text, &c)
-                  : complain(&c, COMPLAINT_MISSING, "messages", "%s", "");
+    bool ok = json_is_object(body.root) ? ask_messages(&body, NULL, NULL, &text, &c)
+                                        : complain(&c, COMPLAINT_MISSING, "messages", "%s", "");
     body_release(&body);
     if (ok) {
         buf_init(&out, 6 * text.len + 64);

@@ -22,8 +22,7 @@ static void add_usage(const struct answer *a, struct buf *out)
 static void add_opening(const struct answer *a, struct buf *out)
 {
     buf_adds(out, "data: ");
-    face_add_opening(a,
-                     a->endpoint == ENDPOINT_CHAT ? "chat.completion.chunk" : "text_completion",
+    face_add_opening(a, a->endpoint == ENDPOINT_CHAT ? "chat.completion.chunk" : "text_completion",
                      out);
     buf_adds(out, ",\"choices\":[");
 }
@@ -131,9 +130,9 @@ static void add_message(const struct complaint *c, struct buf *out)
     case COMPLAINT_VALUE: buf_addf(out, "Invalid value for '%s': %s.", c->param, c->text); break;
     case COMPLAINT_MODEL: buf_addf(out, "The model `%s` does not exist.", c->text); break;
     case COMPLAINT_TOO_LONG:
-        buf_addf(out, "This model's maximum context length is %" PRId64 " tokens, but %" PRId64
-                      " tokens were requested (%" PRId64 " in the %s, %" PRId64
-                      " in the completion).",
+        buf_addf(out,
+                 "This model's maximum context length is %" PRId64 " tokens, but %" PRId64
+                 " tokens were requested (%" PRId64 " in the %s, %" PRId64 " in the completion).",
                  c->limit, c->prompt_tokens + (c->max_output > 0 ? c->max_output : 0),
                  c->prompt_tokens, c->param, c->max_output > 0 ? c->max_output : 0);
         break;

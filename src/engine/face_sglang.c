@@ -37,8 +37,7 @@ static void usage_part(const struct answer *a, struct buf *out)
 static void add_opening(const struct answer *a, struct buf *out)
 {
     buf_adds(out, "data: ");
-    face_add_opening(a,
-                     a->endpoint == ENDPOINT_CHAT ? "chat.completion.chunk" : "text_completion",
+    face_add_opening(a, a->endpoint == ENDPOINT_CHAT ? "chat.completion.chunk" : "text_completion",
                      out);
     buf_adds(out, ",\"choices\":[");
 }
@@ -78,8 +77,9 @@ static void last(const struct answer *a, const char *text, size_t n, struct buf 
 {
     if (a->endpoint == ENDPOINT_CHAT && n > 0) {
         add_opening(a, out);
-        buf_addf(out, "{\"index\":0,\"delta\":{\"role\":null,\"content\":\"%.*s\","
-                      "\"reasoning_content\":null,\"tool_calls\":null}",
+        buf_addf(out,
+                 "{\"index\":0,\"delta\":{\"role\":null,\"content\":\"%.*s\","
+                 "\"reasoning_content\":null,\"tool_calls\":null}",
                  (int)n, text);
         add_rest(NULL, out);
         usage_part(a, out);
@@ -129,13 +129,10 @@ static const struct {
     int status;
     const char *type;
 } errors[] = {
-    [COMPLAINT_JSON] = {400, "Bad Request"},
-    [COMPLAINT_MISSING] = {400, "Bad Request"},
-    [COMPLAINT_TYPE] = {400, "Bad Request"},
-    [COMPLAINT_VALUE] = {400, "BadRequestError"},
+    [COMPLAINT_JSON] = {400, "Bad Request"},         [COMPLAINT_MISSING] = {400, "Bad Request"},
+    [COMPLAINT_TYPE] = {400, "Bad Request"},         [COMPLAINT_VALUE] = {400, "BadRequestError"},
     [COMPLAINT_MODEL] = {404, "NotFoundError"}, /* not raised: it answers to any name */
-    [COMPLAINT_TOO_LONG] = {400, "BadRequestError"},
-    [COMPLAINT_BUSY] = {0, "InternalServerError"},
+    [COMPLAINT_TOO_LONG] = {400, "BadRequestError"}, [COMPLAINT_BUSY] = {0, "InternalServerError"},
 };
 
 static void add_message(const struct complaint *c, struct buf *out)
@@ -230,7 +227,8 @@ static void server_info(struct service *s, struct exchange *x)
              ",\"context_length\":%" PRId64 ",\"tp_size\":1,\"dp_size\":1,\"page_size\":%d,"
              "\"max_running_requests\":%d,\"chunked_prefill_size\":%" PRId64
              ",\"disable_radix_cache\":%s,\"enable_metrics\":%s,\"max_total_num_tokens\":%" PRId64
-             ",\"max_req_input_len\":%" PRId64 ",\"internal_states\":[{\"max_running_requests\":%d}],"
+             ",\"max_req_input_len\":%" PRId64
+             ",\"internal_states\":[{\"max_running_requests\":%d}],"
              "\"version\":\"" VERSION "\"}",
              s->rules.context_limit, p->block_size, p->max_running, p->step_tokens,
              p->prefix_cache ? "false" : "true", s->no_metrics ? "false" : "true", e.kv_tokens,
@@ -310,12 +308,9 @@ static void metrics(struct service *s, struct exchange *x)
         {"sglang:full_token_usage", "gauge", "Share of the tokens in use.", e.kv_used},
         {"sglang:max_total_num_tokens", "gauge", "Size of the pool.", (double)e.kv_tokens},
         {"sglang:prompt_tokens_total", "counter", "Prompt tokens.", (double)e.prompt_tokens},
-        {"sglang:generation_tokens_total", "counter", "Output tokens.",
-         (double)e.generated_tokens},
-        {"sglang:cached_tokens_total", "counter", "Cached prompt tokens.",
-         (double)e.prefix_hits},
-        {"sglang:num_retractions_total", "counter", "Sequences retracted.",
-         (double)e.preemptions},
+        {"sglang:generation_tokens_total", "counter", "Output tokens.", (double)e.generated_tokens},
+        {"sglang:cached_tokens_total", "counter", "Cached prompt tokens.", (double)e.prefix_hits},
+        {"sglang:num_retractions_total", "counter", "Sequences retracted.", (double)e.preemptions},
         {"sglang:num_requests_total", "counter", "Requests that ended.",
          (double)(s->counters.stopped + s->counters.full_length)},
     };

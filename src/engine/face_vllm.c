@@ -38,15 +38,13 @@ static void usage_part(const struct answer *a, struct buf *out)
         return;
     buf_adds(out, ",\"usage\":");
     add_counts(a, out);
-    buf_adds(out,
-             a->endpoint == ENDPOINT_CHAT ? ",\"completion_tokens_details\":null}" : "}");
+    buf_adds(out, a->endpoint == ENDPOINT_CHAT ? ",\"completion_tokens_details\":null}" : "}");
 }
 
 static void add_opening(const struct answer *a, struct buf *out)
 {
     buf_adds(out, "data: ");
-    face_add_opening(a,
-                     a->endpoint == ENDPOINT_CHAT ? "chat.completion.chunk" : "text_completion",
+    face_add_opening(a, a->endpoint == ENDPOINT_CHAT ? "chat.completion.chunk" : "text_completion",
                      out);
     buf_adds(out, ",\"choices\":[");
 }
@@ -78,8 +76,9 @@ static void last(const struct answer *a, const char *text, size_t n, struct buf 
     bool chat = a->endpoint == ENDPOINT_CHAT;
 
     add_opening(a, out);
-    buf_addf(out, "{\"index\":0,%s\"%.*s\"%s,\"logprobs\":null,\"finish_reason\":\"%s\","
-                  "\"stop_reason\":null,%s\"token_ids\":null}]",
+    buf_addf(out,
+             "{\"index\":0,%s\"%.*s\"%s,\"logprobs\":null,\"finish_reason\":\"%s\","
+             "\"stop_reason\":null,%s\"token_ids\":null}]",
              chat ? "\"delta\":{\"content\":" : "\"text\":", (int)n, text, chat ? "}" : "",
              a->finish, chat ? "" : "\"prompt_token_ids\":null,");
     usage_part(a, out);
@@ -108,8 +107,9 @@ static void whole(const struct answer *a, const char *text, size_t n, struct buf
     if (chat)
         buf_adds(out, ",\"refusal\":null,\"annotations\":null,\"audio\":null,"
                       "\"function_call\":null,\"reasoning\":null}");
-    buf_addf(out, ",\"logprobs\":null,\"finish_reason\":\"%s\",\"stop_reason\":null,"
-                  "\"token_ids\":null}],\"service_tier\":null" FINGERPRINT ",\"usage\":",
+    buf_addf(out,
+             ",\"logprobs\":null,\"finish_reason\":\"%s\",\"stop_reason\":null,"
+             "\"token_ids\":null}],\"service_tier\":null" FINGERPRINT ",\"usage\":",
              a->finish);
     add_counts(a, out);
     if (a->cached_in_usage)
@@ -127,12 +127,9 @@ static const struct {
     int status;
     const char *type;
 } errors[] = {
-    [COMPLAINT_JSON] = {400, "Bad Request"},
-    [COMPLAINT_MISSING] = {400, "Bad Request"},
-    [COMPLAINT_TYPE] = {400, "Bad Request"},
-    [COMPLAINT_VALUE] = {400, "BadRequestError"},
-    [COMPLAINT_MODEL] = {404, "NotFoundError"},
-    [COMPLAINT_TOO_LONG] = {400, "BadRequestError"},
+    [COMPLAINT_JSON] = {400, "Bad Request"},       [COMPLAINT_MISSING] = {400, "Bad Request"},
+    [COMPLAINT_TYPE] = {400, "Bad Request"},       [COMPLAINT_VALUE] = {400, "BadRequestError"},
+    [COMPLAINT_MODEL] = {404, "NotFoundError"},    [COMPLAINT_TOO_LONG] = {400, "BadRequestError"},
     [COMPLAINT_BUSY] = {0, "InternalServerError"},
 };
 
@@ -276,8 +273,8 @@ static void add_histograms(struct prom *p, const struct counters *n)
         {"vllm:request_params_max_tokens", "The max_tokens of a request.", &n->asked},
         {"vllm:time_to_first_token_seconds", "Time to the first token.", &n->ttft},
         {"vllm:inter_token_latency_seconds", "Time between tokens.", &n->token_gap},
-        {"vllm:request_time_per_output_token_seconds",
-         "Mean time between the tokens of a request.", &n->token_mean},
+        {"vllm:request_time_per_output_token_seconds", "Mean time between the tokens of a request.",
+         &n->token_mean},
         {"vllm:e2e_request_latency_seconds", "Time to the last token.", &n->latency},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
@@ -285,16 +282,15 @@ static void add_histograms(struct prom *p, const struct counters *n)
 }
 
 /* What is configured, as labels. */
-static void add_cache_config(struct buf *out, const struct service *s,
-                             const struct engine_stats *e)
+static void add_cache_config(struct buf *out, const struct service *s, const struct engine_stats *e)
 {
     buf_addf(out,
              "# HELP vllm:cache_config_info The engine's cache configuration.\n"
              "# TYPE vllm:cache_config_info gauge\n"
              "vllm:cache_config_info{block_size=\"%d\",cache_dtype=\"auto\","
              "enable_prefix_caching=\"%s\",engine=\"0\",kv_cache_max_concurrency=\"%.6g\","
-             "kv_cache_size_tokens=\"%" PRId64 "\",num_cpu_blocks=\"None\",num_gpu_blocks=\"%" PRId64
-             "\"} 1.0\n",
+             "kv_cache_size_tokens=\"%" PRId64
+             "\",num_cpu_blocks=\"None\",num_gpu_blocks=\"%" PRId64 "\"} 1.0\n",
              s->profile->block_size, s->profile->prefix_cache ? "True" : "False",
              (double)e->kv_tokens / (double)s->rules.context_limit, e->kv_tokens, e->kv_blocks);
 }

@@ -36,9 +36,9 @@ enum fault_kind {
 struct fault {
     enum fault_kind kind;
     /* what */
-    int64_t token;           /* at this output token, from 0 */
-    int64_t for_ns;          /* how long */
-    int64_t count;           /* events in a write, bytes in a piece, tokens in a period ... */
+    int64_t token;  /* at this output token, from 0 */
+    int64_t for_ns; /* how long */
+    int64_t count;  /* events in a write, bytes in a piece, tokens in a period ... */
     int64_t status, retry_after_s;
     double factor;
     /* which requests: 0 is "not asked for" */

@@ -25,9 +25,9 @@ static const double ttft_bounds[] = {0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08,
                                      20,    40,    80,   160,  640,  2560};
 static const double gap_bounds[] = {0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5,
                                     0.75, 1,     2.5,  5,     7.5, 10,   20,  40,  80};
-static const double latency_bounds[] = {0.3, 0.5, 0.8, 1,  1.5, 2,   2.5, 5,   10,  15,  20,
+static const double latency_bounds[] = {0.3, 0.5, 0.8, 1,  1.5, 2,   2.5, 5,   10,   15,  20,
                                         30,  40,  50,  60, 120, 240, 480, 960, 1920, 7680};
-static const double token_bounds[] = {1,   2,   5,    10,   20,   50,    100,   200,
+static const double token_bounds[] = {1,   2,    5,    10,   20,    50,    100,   200,
                                       500, 1000, 2000, 5000, 10000, 20000, 50000, 100000};
 
 static void counters_init(struct counters *c)
@@ -65,8 +65,7 @@ void service_reply(struct service *s, struct exchange *x, int status, const char
 {
     static const char too_large[] = "{\"error\":{\"message\":\"the answer is too large\"}}";
     if (body->overflow)
-        exchange_reply(x, 500, s->face->json_type, headers(s, ""), too_large,
-                       sizeof too_large - 1);
+        exchange_reply(x, 500, s->face->json_type, headers(s, ""), too_large, sizeof too_large - 1);
     else
         exchange_reply(x, status, type, headers(s, ""), body->p, body->len);
 }

@@ -32,7 +32,7 @@ struct service_options {
 };
 
 struct service_counts {
-    int64_t requests; /* for completions, refused ones included */
+    int64_t requests;                            /* for completions, refused ones included */
     int64_t completed, aborted, refused, broken; /* broken: by a fault */
     int64_t prompt_tokens, generated_tokens;
     int64_t late_ns; /* see engine_stats */

@@ -1,5 +1,5 @@
-/* tokenizer.c - eight bytes at a time: which of them are letters is one expression, and the token is
- * those bytes, masked. */
+/* tokenizer.c - eight bytes at a time: which of them are letters is one expression, and the token
+ * is those bytes, masked. */
 #include "engine/tokenizer.h"
 
 #include <endian.h>
@@ -12,11 +12,11 @@
 enum {
     LETTERS_MAX = 6,
     DIGITS_MAX = 3,
-    LOOKAHEAD = 4,        /* bytes behind a token that can decide where it ends */
-    MEMO_MIN = 16 << 10,  /* shorter texts are read as fast as they are remembered */
-    MEMO_MAX = 64 << 20,  /* ends are 32 bits; bodies are far smaller */
+    LOOKAHEAD = 4,       /* bytes behind a token that can decide where it ends */
+    MEMO_MIN = 16 << 10, /* shorter texts are read as fast as they are remembered */
+    MEMO_MAX = 64 << 20, /* ends are 32 bits; bodies are far smaller */
     LENGTH_SHIFT = 56,
-    MARK_LENGTH = 0xff,   /* in the place of the length: a mark of the template */
+    MARK_LENGTH = 0xff, /* in the place of the length: a mark of the template */
 };
 
 #define EACH(byte) ((uint64_t)(byte)*0x0101010101010101u)
@@ -130,8 +130,8 @@ void tokenizer_add_marked(struct tokens *t, const char *text, size_t n)
 
     while ((p = memchr(p, '<', (size_t)(end - p)))) {
         size_t mark = 0, left = (size_t)(end - p);
-        while (mark < ARRAY_LEN(marks) && (left < strlen(marks[mark]) ||
-                                           memcmp(p, marks[mark], strlen(marks[mark])) != 0))
+        while (mark < ARRAY_LEN(marks) &&
+               (left < strlen(marks[mark]) || memcmp(p, marks[mark], strlen(marks[mark])) != 0))
             mark++;
         if (mark == ARRAY_LEN(marks)) {
             p++;

@@ -22,7 +22,7 @@
 
 struct tokens {
     uint64_t *v;
-    size_t n;   /* v[0 .. n) or, when n > max, v[0 .. max) */
+    size_t n; /* v[0 .. n) or, when n > max, v[0 .. max) */
     size_t cap;
     size_t max; /* 0: no bound */
 };

@@ -54,7 +54,7 @@ static const char words[][7] = {
     "with",   "wonder", "wood",   "word",   "work",   "world",  "write",  "year",   "young",
 };
 
-static const char *const wide[] = {"\u00e9", "\u00f1", "\u0436", "\u4e2d",
+static const char *const wide[] = {"\u00e9", "\u00f1", "\u0436",     "\u4e2d",
                                    "\u20ac", "\u8a9e", "\U0001f98a", "\U0001f680"};
 
 static size_t put(char *out, const char *text)
