@@ -124,22 +124,15 @@ static bool set_value(const struct key *key, const char *text, struct fault *f)
     return true;
 }
 
-/* "from 1 to 4096", in the key's own unit. */
 static bool bad_value(const struct key *key, const char *text, const char *where, struct err *err)
 {
-    char low[NUM_TEXT_MAX], high[NUM_TEXT_MAX];
-    static const char *const words[] = {
-        [KEY_COUNT] = "a number", [KEY_DURATION] = "a time", [KEY_NUMBER] = "a number"};
+    char most[NUM_TEXT_MAX];
 
-    if (key->type == KEY_DURATION) {
-        num_duration_text(low, (int64_t)key->min);
-        num_duration_text(high, (int64_t)key->max);
-    } else {
-        snprintf(low, sizeof low, "%.15g", key->min);
-        snprintf(high, sizeof high, "%.15g", key->max);
-    }
-    return err_set(err, ERR_USAGE, "%s: %s wants %s from %s to %s, not '%.60s'", where, key->name,
-                   words[key->type], low, high, text);
+    if (key->type == KEY_DURATION)
+        return err_set(err, ERR_USAGE, "%s: %s wants a time of at most %s, not '%.60s'", where,
+                       key->name, num_duration_text(most, (int64_t)key->max), text);
+    return err_set(err, ERR_USAGE, "%s: %s wants a number from %.15g to %.15g, not '%.60s'", where,
+                   key->name, key->min, key->max, text);
 }
 
 /* One "name=value" of the spec, cut out of it. */
