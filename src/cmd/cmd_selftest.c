@@ -13,7 +13,7 @@
 #include "model/plan.h"
 
 /* Bundles and splits are about counting right, so one concurrency does. */
-enum { VARIANT_CONCURRENCY = 64, MAX_ROWS = PLAN_MAX_LEVELS + 2 };
+enum { TOKENS = 100, VARIANT_CONCURRENCY = 64, MAX_ROWS = PLAN_MAX_LEVELS + 2 };
 
 struct selftest_settings {
     const char *concurrency;
@@ -99,6 +99,7 @@ static bool measure_rows(const struct selftest_settings *settings, const struct 
     bool ok = true;
     for (*ret_count = 0; *ret_count < count && ok; ++*ret_count) {
         struct selftest_load *load = &loads[*ret_count];
+        load->tokens = TOKENS;
         load->duration_ns = settings->duration_ns;
         ok = measure_row(&server, transports[settings->transport], load, &rows[*ret_count], err);
         if (!ok)

@@ -18,7 +18,7 @@
 #include "stats/hist.h"
 #include "stats/summary.h"
 
-enum { FIRST_MS = 50, TOKENS_PER_REQUEST = 100 };
+enum { FIRST_MS = 50 };
 
 static const int64_t warm_ns = NS_PER_S, spread_ns = NS_PER_S / 10, give_up_ns = 30 * NS_PER_S;
 
@@ -131,8 +131,8 @@ static void on_end(void *ctx, struct stream *s)
     const struct record *r = &s->record;
 
     ts->read_events = 0; /* the last token may share its read's stamp with the end mark */
-    if (r->outcome != OUTCOME_COMPLETE || r->token_events != TOKENS_PER_REQUEST ||
-        r->completion_tokens != TOKENS_PER_REQUEST) {
+    if (r->outcome != OUTCOME_COMPLETE || r->token_events != t->load->tokens ||
+        r->completion_tokens != t->load->tokens) {
         if (t->failed++ == 0)
             t->failure = r->error;
     }
@@ -257,10 +257,9 @@ static void begin(struct selftest *t, const struct selftest_load *load)
     buf_init(&t->body, 4096);
     buf_addf(&t->body,
              "{\"model\":\"clockwork\",\"stream\":true,\"messages\":[{\"role\":\"user\","
-             "\"content\":\"tick\"}],\"max_tokens\":%d,\"first_ms\":%d,\"gap_ms\":%" PRId64
+             "\"content\":\"tick\"}],\"max_tokens\":%" PRId64 ",\"first_ms\":%d,\"gap_ms\":%" PRId64
              ",\"bundle\":%d,\"split\":%s}",
-             TOKENS_PER_REQUEST, FIRST_MS, load->gap_ms, load->bundle,
-             load->split ? "true" : "false");
+             load->tokens, FIRST_MS, load->gap_ms, load->bundle, load->split ? "true" : "false");
 }
 
 static void end(struct selftest *t)
@@ -302,9 +301,9 @@ bool selftest_measure(const char *url, const char *transport_kind, const struct 
 
 bool selftest_held(const struct selftest_row *row)
 {
-    double planned = row->load.concurrency * 1e3 / (double)row->load.gap_ms;
-    /* a stream pauses between its requests: first token after 50 ms instead of one gap */
-    double busy = (double)((TOKENS_PER_REQUEST - 1) * row->load.gap_ms + FIRST_MS);
-    planned *= (double)TOKENS_PER_REQUEST * (double)row->load.gap_ms / busy;
+    const struct selftest_load *load = &row->load;
+    /* a stream pauses between its requests: 50 ms to the first token instead of one gap */
+    double request_ms = (double)((load->tokens - 1) * load->gap_ms + FIRST_MS);
+    double planned = (double)load->concurrency * (double)load->tokens * 1e3 / request_ms;
     return row->failed == 0 && row->events_per_s >= 0.98 * planned;
 }

@@ -16,7 +16,8 @@
 struct selftest_load {
     int concurrency;
     int64_t duration_ns; /* counted, after the first second */
-    int64_t gap_ms;      /* between tokens; the first comes after 50 ms */
+    int64_t tokens;      /* of each request */
+    int64_t gap_ms;      /* between tokens; the first comes after 50 ms; 0: no pause at all */
     int bundle;          /* token events in one write */
     bool split;          /* writes cut inside events */
 };
