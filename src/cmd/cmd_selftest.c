@@ -13,7 +13,7 @@
 #include "model/plan.h"
 
 /* Bundles and splits are about counting right, so one concurrency does. */
-enum { TOKENS = 100, VARIANT_CONCURRENCY = 64, MAX_ROWS = PLAN_MAX_LEVELS + 2 };
+enum { TOKENS = 50, VARIANT_CONCURRENCY = 64, MAX_ROWS = PLAN_MAX_LEVELS + 2 };
 
 struct selftest_settings {
     const char *concurrency;

@@ -58,10 +58,11 @@ struct figures {
 static int connect_to(const char *url)
 {
     struct sockaddr_in address = {.sin_family = AF_INET};
-    unsigned port = 0;
+    const char *colon = strrchr(url, ':');
+    int64_t port = 0;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
 
-    if (sscanf(url, "http://127.0.0.1:%u", &port) != 1 || fd < 0)
+    if (!colon || !num_parse_i64(colon + 1, &port) || fd < 0)
         return -1;
     address.sin_port = htons((uint16_t)port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -191,6 +192,17 @@ static struct figures curl_client(const char *url, const struct load_case *c)
 
 /* --- Python --- */
 
+/* So many numbers of a line, apart by spaces. */
+static bool read_numbers(char *line, double *const *into, size_t count)
+{
+    char *rest = line, *word;
+    size_t n = 0;
+    while ((word = strsep(&rest, " \n")) && n < count)
+        if (*word && !num_parse_double(word, into[n++]))
+            return false;
+    return n == count;
+}
+
 static const char *clients_script; /* receive_clients.py; NULL: not asked for */
 
 static struct figures python_client(const char *url, const struct load_case *c, const char *name)
@@ -204,9 +216,9 @@ static struct figures python_client(const char *url, const struct load_case *c, 
     if (!p)
         return f;
     f.kernel_p99_us = NAN;
-    f.ok = fgets(line, sizeof line, p) != NULL &&
-           sscanf(line, "%lf %lf %lf %lf %lf %lf", &f.cpu_ns_per_event, &f.events_per_s,
-                  &f.cpu_share, &f.lateness_p50_us, &f.lateness_p99_us, &f.rss_mb) == 6;
+    double *const into[] = {&f.cpu_ns_per_event, &f.events_per_s,    &f.cpu_share,
+                            &f.lateness_p50_us,  &f.lateness_p99_us, &f.rss_mb};
+    f.ok = fgets(line, sizeof line, p) != NULL && read_numbers(line, into, ARRAY_LEN(into));
     pclose(p);
     return f;
 }
