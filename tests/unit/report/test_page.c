@@ -127,6 +127,8 @@ static void test_anchors_and_views(void **state)
     buf_release(&page);
     write_page(&r, "en", &page);
     assert_non_null(strstr(page.p, "id=\"view-bound\""));
+    assert_non_null(strstr(page.p, "492.7 tok/s for one request: 936 GB/s (given), "
+                                   "1.9 GB of weights a token (given)"));
     buf_release(&page);
     result_release(&r);
 }
