@@ -99,7 +99,7 @@ static void write_ticks(const struct drawing *d)
     char text[NUM_TEXT_MAX];
     html_raw(d->h, "<g class=\"tick y\">");
     for (size_t i = 0; i < d->y.tick_count; i++) {
-        begin_text(d, CHART_LEFT - 8, axis_place(&d->y, d->y.ticks[i]) + 4);
+        begin_text(d, CHART_LEFT - 6, axis_place(&d->y, d->y.ticks[i]) + 4);
         html_raw(d->h, ">");
         html_text(d->h, lang_brief(d->l, text, d->y.ticks[i]));
         html_raw(d->h, "</text>");

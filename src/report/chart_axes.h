@@ -7,7 +7,7 @@
 enum {
     CHART_WIDTH = 500,
     CHART_HEIGHT = 320,
-    CHART_LEFT = 58,
+    CHART_LEFT = 68, /* "100,000" fits beside it */
     CHART_TOP = 40,
     CHART_BOTTOM = CHART_HEIGHT - 46,
     CHART_TICKS_MAX = CHART_MAX,
