@@ -42,7 +42,7 @@ fuzz: ## T=name S=60: fuzz one target for so many seconds; without T each of the
 	@tools/fuzz build-fuzz '$(T)' $(S)
 
 browser: all ## the pages in a real browser: screenshots, accessibility, scripts on and off
-	@tests/browser/pages.sh $(BUILD)/tokgrid $(BUILD)/browser
+	@tools/run-tests $(BUILD) '' browser
 
 bench: all ## run the benchmarks; each prints its figure
 	@meson test -C $(BUILD) --no-rebuild --benchmark --verbose
@@ -51,7 +51,7 @@ install: all ## install the program and its man pages; DESTDIR is respected
 	@meson install -C $(BUILD)
 
 golden: all ## write the golden files anew; review the difference
-	@TOKGRID_GOLDEN_UPDATE=1 tools/run-tests $(BUILD) '$(T)' unit
+	@TOKGRID_GOLDEN_UPDATE=1 tools/run-tests $(BUILD) '$(T)' unit browser
 
 fmt: ## format the C sources
 	@tools/check-format --fix

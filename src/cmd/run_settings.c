@@ -19,6 +19,17 @@ static const char *const capacity_rules[] = {"full", "window", NULL};
 
 #define S struct run_settings
 
+static bool parse_gb(const char *name, const char *text, void *field, struct err *err)
+{
+    static const double most = 1e6;
+    double v;
+    if (!num_parse_double(text, &v) || !(v > 0) || v > most)
+        return err_set(err, ERR_USAGE, "%s: '%s' is not a number above 0 and up to %.0f", name,
+                       text, most);
+    *(double *)field = v;
+    return true;
+}
+
 #define SERVER_ROWS                                                                                \
     {.name = "model",                                                                              \
      OPTION_STRING(S, model),                                                                      \
@@ -53,6 +64,19 @@ static const char *const capacity_rules[] = {"full", "window", NULL};
          .value = "TOKENS",                                                                        \
          .otherwise = "what the server says",                                                      \
          .help = "Tokens that fit the server's KV cache, all requests together."},                 \
+        {.name = "active-weights",                                                                 \
+         OPTION_CUSTOM(S, active_weights_gb, parse_gb),                                            \
+         .value = "GB",                                                                            \
+         .otherwise = "unknown",                                                                   \
+         .help = "Weights that are read for one token, in units of 10^9 bytes: of a dense model "  \
+                 "all, of a mixture of experts those that are active. With the bandwidth of the "  \
+                 "memory, the page shows how close each cell comes to that bound."},               \
+        {.name = "memory-bandwidth",                                                               \
+         OPTION_CUSTOM(S, memory_bandwidth_gb_s, parse_gb),                                        \
+         .value = "GB/S",                                                                          \
+         .otherwise = "the data sheet's, for many GPUs",                                           \
+         .help = "Bytes that the memory with the weights can give in a second, in units of 10^9, " \
+                 "all GPUs together."},                                                            \
         {.name = "connect-timeout",                                                                \
          OPTION_DURATION(S, connect_timeout_ns),                                                   \
          .value = "TIME",                                                                          \
@@ -369,6 +393,8 @@ bool run_settings_apply(struct run_settings *s, struct run_options *ret, struct 
         .prompt_file = s->prompt_file,
         .temperature = NAN,
         .kv_budget = s->kv_budget,
+        .active_weight_bytes = s->active_weights_gb * 1e9,
+        .memory_bandwidth_bytes_s = s->memory_bandwidth_gb_s * 1e9,
         .connect_timeout_ns = s->connect_timeout_ns,
         .request_timeout_ns = s->request_timeout_ns,
         .load_timeout_ns = s->load_timeout_ns,

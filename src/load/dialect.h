@@ -38,6 +38,8 @@ struct server_facts {
     char kv_source[96];
     int64_t max_running; /* requests decoded at once */
     char max_running_source[96];
+    int64_t model_bytes; /* of all weights */
+    char model_bytes_source[96];
 };
 
 struct dialect {

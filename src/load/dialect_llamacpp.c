@@ -23,7 +23,10 @@ static void learn(struct pages *pages, const char *model, struct server_facts *f
     const char *path = json_string_at(props, "model_path");
     int64_t slot_context, slots;
 
-    (void)model;
+    if (json_int_at(dialect_model_card(pages, model), "meta.size", &facts->model_bytes) &&
+        facts->model_bytes > 0)
+        snprintf(facts->model_bytes_source, sizeof facts->model_bytes_source,
+                 "GET /v1/models meta.size");
     if (dialect_copy(facts->build, sizeof facts->build, props, "build_info"))
         snprintf(facts->version, sizeof facts->version, "%.*s", (int)strcspn(facts->build, "-"),
                  facts->build);

@@ -288,6 +288,8 @@ static void keep_facts(struct session *s)
     fact_number(s, "context_limit", f->context_limit, f->context_source);
     fact_number(s, "kv_budget", f->kv_budget, f->kv_source);
     fact_number(s, "max_running", f->max_running, f->max_running_source);
+    if (f->model_bytes > 0)
+        fact_number(s, "model_bytes", f->model_bytes, f->model_bytes_source);
     text_printable(s->progress.model, sizeof s->progress.model, r->subject.model,
                    strlen(r->subject.model));
     snprintf(s->progress.engine, sizeof s->progress.engine, "%s %s", s->dialect->name, f->version);

@@ -23,6 +23,7 @@
 #include "base/uuid.h"
 #include "base/version.h"
 #include "load/session.h"
+#include "model/gpu_bandwidth.h"
 
 bool run_control_init(struct run_control *c, struct err *err)
 {
@@ -204,6 +205,32 @@ static void finish(struct session *s)
     free(s->model);
 }
 
+static void fact_bytes(struct result *r, const char *name, double bytes, const char *source)
+{
+    char text[NUM_TEXT_MAX];
+    snprintf(text, sizeof text, "%.0f", bytes);
+    if (bytes > 0)
+        result_add_fact(r, name, text, source);
+}
+
+/* What a token costs in memory traffic at least, and how much of that there can be. */
+static void know_memory_bound(struct session *s)
+{
+    const struct run_options *o = s->options;
+    struct buf source;
+
+    buf_init(&source, RESULT_MAX_BYTES);
+    fact_bytes(s->result, "weight_bytes_per_token", o->active_weight_bytes,
+               "option --active-weights");
+    double known = machine_bandwidth(&s->result->hardware, &source);
+    if (o->memory_bandwidth_bytes_s > 0)
+        fact_bytes(s->result, "memory_bandwidth_bytes_s", o->memory_bandwidth_bytes_s,
+                   "option --memory-bandwidth");
+    else
+        fact_bytes(s->result, "memory_bandwidth_bytes_s", known, source.p);
+    buf_release(&source);
+}
+
 /* Where the server runs: what the user gave, or this machine when it is the same. */
 static void know_hardware(struct session *s)
 {
@@ -225,6 +252,7 @@ static void know_hardware(struct session *s)
     const char *name = m->gpu_count ? m->gpus[0].name : m->cpu;
     if (name)
         text_printable(s->progress.hardware, sizeof s->progress.hardware, name, strlen(name));
+    know_memory_bound(s);
 }
 
 bool run_probe(const struct run_options *o, const struct run_listener *listener,

@@ -26,6 +26,9 @@ struct run_options {
     uint64_t seed;
     double temperature; /* NAN: not sent */
     int64_t kv_budget;  /* 0: as probed */
+    /* bytes that one token reads of the weights, and that the memory can give in a second; 0: the
+     * first stays unknown, the second is that of the hardware where it is known */
+    double active_weight_bytes, memory_bandwidth_bytes_s;
     int64_t connect_timeout_ns, request_timeout_ns, load_timeout_ns, idle_timeout_ns;
     int64_t ready_timeout_ns; /* 60 s; the expected prefill is added */
     int max_errors;

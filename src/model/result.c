@@ -86,6 +86,14 @@ static char *format_line(const char *format, va_list args)
     return mem_strdup(text);
 }
 
+const struct fact *result_fact(const struct result *r, const char *name)
+{
+    for (size_t i = 0; i < r->server.fact_count; i++)
+        if (r->server.facts[i].name && strcmp(r->server.facts[i].name, name) == 0)
+            return &r->server.facts[i];
+    return NULL;
+}
+
 void result_add_event(struct result *r, const char *level, const char *format, ...)
 {
     va_list args;

@@ -231,7 +231,8 @@ void result_add_note(struct result *r, const char *format, ...) ATTR_PRINTF(2, 3
 /* Queries. NULL when there is none. */
 struct cell *result_cell(const struct result *r, int64_t context_tokens, int concurrency);
 struct prefill_row *result_prefill(const struct result *r, int64_t context_tokens);
-size_t result_count_status(const struct result *r, enum cell_status s); /* decode cells */
+size_t result_count_status(const struct result *r, enum cell_status s);   /* decode cells */
+const struct fact *result_fact(const struct result *r, const char *name); /* of the server */
 
 /* The document, by the tables of result_fields.h. Writing never fails but for the buffer's maximum;
  * NAN becomes null, as does text that should be JSON and is not; a figure outside its field's range

@@ -1,4 +1,4 @@
-/* chart.c - axes, lines, then names of lines where they have room. */
+/* chart.c - axes, lines, then which line is which, beside the drawing where no line can be. */
 #include "report/chart.h"
 
 #include <math.h>
@@ -7,12 +7,20 @@
 #include "base/text.h"
 #include "report/chart_axes.h"
 
-enum { SHAPES = 6, LINE_HEIGHT = 14 };
+enum { SHAPES = 6 };
+
+/* The names of the lines, in columns at the right; none for a single line. */
+struct legend {
+    size_t rows; /* of a column */
+    double left, pitch, column_width;
+};
 
 struct drawing {
     const struct chart *c;
     const struct lang *l;
     struct html *h;
+    struct legend legend;
+    double right; /* where the axes end */
     struct axis x, y;
 };
 
@@ -81,7 +89,7 @@ static void write_grid(const struct drawing *d)
         html_raw(d->h, " ");
         html_number(d->h, axis_place(&d->y, d->y.ticks[i]));
         html_raw(d->h, "H");
-        html_number(d->h, CHART_RIGHT);
+        html_number(d->h, d->right);
     }
     html_raw(d->h, "\"/>");
 }
@@ -91,7 +99,7 @@ static void write_ticks(const struct drawing *d)
     char text[NUM_TEXT_MAX];
     html_raw(d->h, "<g class=\"tick y\">");
     for (size_t i = 0; i < d->y.tick_count; i++) {
-        begin_text(d, CHART_LEFT - 8, axis_place(&d->y, d->y.ticks[i]) + 4);
+        begin_text(d, CHART_LEFT - 6, axis_place(&d->y, d->y.ticks[i]) + 4);
         html_raw(d->h, ">");
         html_text(d->h, lang_brief(d->l, text, d->y.ticks[i]));
         html_raw(d->h, "</text>");
@@ -104,11 +112,11 @@ static void write_ticks(const struct drawing *d)
         html_raw(d->h, "</text>");
     }
     html_raw(d->h, "</g><g class=\"axis\">");
-    begin_text(d, 0, CHART_TOP - 20);
+    begin_text(d, 0, CHART_TOP - 22);
     html_raw(d->h, ">");
     html_text(d->h, word(d->l, d->c->y_name));
     html_raw(d->h, "</text>");
-    begin_text(d, CHART_RIGHT, CHART_BOTTOM + 38);
+    begin_text(d, d->right, CHART_BOTTOM + 38);
     html_raw(d->h, " class=\"end\">");
     html_text(d->h, word(d->l, d->c->x_name));
     html_raw(d->h, "</text></g>");
@@ -217,78 +225,55 @@ static void begin_series(const struct drawing *d, size_t i)
 
 /* ---- names of lines -------------------------------------------------------------------------- */
 
-struct label {
-    double x, y, at_y; /* where it would stand, where it does */
-    double width;
-    size_t series;
-};
+enum { LEGEND_GAP = 14, SAMPLE_WIDTH = 26, SAMPLE_GAP = 6 };
 
-static bool collide(const struct label *a, const struct label *b)
+/* Lines below each other as long as there is room for them, closer when there are many. */
+static struct legend legend_of(const struct chart *c)
 {
-    bool beside = a->x + a->width < b->x || b->x + b->width < a->x;
-    return !beside && fabs(a->at_y - b->at_y) < LINE_HEIGHT - 0.5;
-}
-
-/* Labels come ascending in y; each moves down until it is free of those before. */
-static void move_apart(struct label *labels, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        for (size_t k = 0; k < i; k++) {
-            if (!collide(&labels[k], &labels[i]))
-                continue;
-            labels[i].at_y = labels[k].at_y + LINE_HEIGHT;
-            k = (size_t)-1; /* what it moved onto may be in the way as well */
-        }
+    enum { ROOMY = 22, CLOSE = 15, AIR = 12 };
+    static const double letter =
+        9.8; /* of the widest of the usual fonts, in the largest size of page.css */
+    const size_t fit = (CHART_BOTTOM - CHART_TOP) / ROOMY;
+    struct legend g = {.left = CHART_WIDTH};
+    size_t longest = 0;
+    if (c->count < 2)
+        return g;
+    for (size_t i = 0; i < c->count; i++) {
+        size_t width = text_width(c->series[i].name, strlen(c->series[i].name));
+        longest = width > longest ? width : longest;
     }
+    g.pitch = c->count > fit ? CLOSE : ROOMY;
+    g.rows = (size_t)((CHART_BOTTOM - CHART_TOP) / g.pitch) + 1;
+    g.column_width = SAMPLE_WIDTH + SAMPLE_GAP + letter * (double)longest;
+    size_t columns = (c->count + g.rows - 1) / g.rows;
+    g.left -= (double)columns * g.column_width + (double)(columns - 1) * AIR;
+    g.column_width += AIR;
+    return g;
 }
 
-/* A stack that ran over the bottom moves up as a whole: rarely more than two or three names. */
-static void keep_inside(struct label *labels, size_t count)
+static void write_sample(const struct drawing *d, size_t series, double x, double y)
 {
-    double over = 0;
-    for (size_t i = 0; i < count; i++)
-        over = fmax(over, labels[i].at_y - CHART_BOTTOM);
-    for (size_t i = count; over > 0 && i > 0; i--) {
-        struct label *label = &labels[i - 1];
-        label->at_y = fmin(label->at_y, CHART_BOTTOM - LINE_HEIGHT * (double)(count - i));
-    }
+    begin_series(d, series);
+    html_raw(d->h, "<path class=\"line\" d=\"M");
+    write_point(d, x, y);
+    html_raw(d->h, "h");
+    html_number(d->h, SAMPLE_WIDTH);
+    html_raw(d->h, "\"/><path class=\"dot\" d=\"M");
+    write_point(d, x + SAMPLE_WIDTH / 2.0, y);
+    write_shape(d, series);
+    html_raw(d->h, "\"/></g>");
 }
 
-static size_t place_labels(const struct drawing *d, struct label *labels)
+static void write_legend(const struct drawing *d)
 {
-    static const double letter = 7.4;
-    size_t count = 0;
-    for (size_t i = 0; i < d->c->count; i++) {
-        const struct chart_series *s = &d->c->series[i];
-        const struct chart_point *p = &s->points[s->count - 1];
-        if (!has_place(d, p))
-            continue;
-        struct label label = {.x = axis_place(&d->x, p->x) + 9,
-                              .y = axis_place(&d->y, p->y),
-                              .width = letter * (double)text_width(s->name, strlen(s->name)),
-                              .series = i};
-        label.at_y = label.y;
-        size_t at = count++;
-        for (; at > 0 && labels[at - 1].y > label.y; at--)
-            labels[at] = labels[at - 1];
-        labels[at] = label;
-    }
-    move_apart(labels, count);
-    keep_inside(labels, count);
-    return count;
-}
-
-static void write_labels(const struct drawing *d)
-{
-    struct label labels[CHART_MAX];
-    size_t count = d->c->count > 1 ? place_labels(d, labels) : 0;
-    for (size_t i = 0; i < count; i++) {
-        const struct label *label = &labels[i];
-        begin_series(d, label->series);
-        begin_text(d, label->x, label->at_y + 4);
+    for (size_t i = 0; d->legend.rows > 0 && i < d->c->count; i++) {
+        double x = d->legend.left + (double)(i / d->legend.rows) * d->legend.column_width;
+        double y = CHART_TOP + (double)(i % d->legend.rows) * d->legend.pitch;
+        write_sample(d, i, x, y);
+        begin_text(d, x + SAMPLE_WIDTH + SAMPLE_GAP, y + 4);
         html_raw(d->h, " class=\"name\">");
-        html_text(d->h, d->c->series[label->series].name);
-        html_raw(d->h, "</text></g>");
+        html_text(d->h, d->c->series[i].name);
+        html_raw(d->h, "</text>");
     }
 }
 
@@ -304,15 +289,15 @@ static void begin_svg(const struct drawing *d, bool standalone)
     html_text(h, d->c->id);
     html_raw(h, "-desc\"");
     if (standalone)
-        html_raw(h, " width=\"840\" height=\"600\" viewBox=\"-20 -50 600 410\">");
+        html_raw(h, " width=\"810\" height=\"585\" viewBox=\"-20 -50 540 390\">");
     else
-        html_raw(h, " viewBox=\"0 0 560 340\">");
+        html_raw(h, " viewBox=\"0 0 500 320\">");
     write_alternative(d);
     if (!standalone)
         return;
     html_raw(h, "<style>");
     html_asset(h, &chart_style);
-    html_raw(h, "</style><rect class=\"paper\" x=\"-20\" y=\"-50\" width=\"600\" height=\"410\"/>"
+    html_raw(h, "</style><rect class=\"paper\" x=\"-20\" y=\"-50\" width=\"540\" height=\"390\"/>"
                 "<text class=\"title\" x=\"0\" y=\"-18\">");
     html_text(h, word(d->l, d->c->title));
     html_raw(h, "</text>");
@@ -320,7 +305,9 @@ static void begin_svg(const struct drawing *d, bool standalone)
 
 void chart_write(const struct chart *c, const struct lang *l, bool standalone, struct html *h)
 {
-    struct drawing d = {.c = c, .l = l, .h = h, .x = axis_x(c), .y = axis_y(c)};
+    struct drawing d = {.c = c, .l = l, .h = h, .legend = legend_of(c), .y = axis_y(c)};
+    d.right = d.legend.left - (d.legend.rows > 0 ? LEGEND_GAP : 0);
+    d.x = axis_x(c, d.right);
     begin_svg(&d, standalone);
     write_grid(&d);
     write_ticks(&d);
@@ -331,6 +318,6 @@ void chart_write(const struct chart *c, const struct lang *l, bool standalone, s
         write_markers(&d, &c->series[i], i);
         html_raw(h, "</g>");
     }
-    write_labels(&d);
+    write_legend(&d);
     html_raw(h, "</svg>");
 }

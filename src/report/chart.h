@@ -1,8 +1,8 @@
 /* chart.h - a line chart as SVG: one line for each series, with intervals where they are known.
  *
- * Lines can be told apart without colour: each has a dash and a marker of its own and its name at
- * its last point, where names that would collide are moved apart. The numbers are in the chart's
- * text alternative and on each point. Looks come from page/chart.css. */
+ * Lines can be told apart without colour: each has a dash and a marker of its own, and a sample of
+ * both with its name beside the drawing. The numbers are in the chart's text alternative and on
+ * each point. Looks come from page/chart.css. */
 #ifndef TOKGRID_REPORT_CHART_H
 #define TOKGRID_REPORT_CHART_H
 

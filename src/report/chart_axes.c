@@ -11,18 +11,18 @@ double axis_place(const struct axis *a, double v)
     return a->from + share * (a->to - a->from);
 }
 
-struct axis axis_x(const struct chart *c)
+struct axis axis_x(const struct chart *c, double right)
 {
-    enum { INSET = 14, ROOM = 34 };
-    struct axis a = {.log = c->x_log, .from = CHART_LEFT + INSET, .to = CHART_RIGHT - INSET};
-    double last = -INFINITY;
-    a.low = c->x_tick_count ? c->x_ticks[0] : 0;
-    a.high = c->x_tick_count ? c->x_ticks[c->x_tick_count - 1] : 1;
-    if (!a.log)
-        a.low = 0;
-    for (size_t i = c->x_tick_count; i > 0; i--) { /* the longest is the one to keep */
+    enum { INSET = 21, ROOM = 42 };
+    struct axis a = {.log = c->x_log, .from = CHART_LEFT + INSET, .to = right - INSET};
+    size_t count = c->x_tick_count;
+    a.low = count && a.log ? c->x_ticks[0] : 0;
+    a.high = count ? c->x_ticks[count - 1] : 1;
+    double least = count ? axis_place(&a, c->x_ticks[0]) : 0, last = INFINITY;
+    for (size_t i = count; i > 0; i--) { /* both ends, and what has room between them */
         double at = axis_place(&a, c->x_ticks[i - 1]);
-        if (fabs(at - last) < ROOM)
+        bool end = i == 1 || i == count;
+        if (last - at < ROOM || (!end && at - least < ROOM))
             continue;
         a.ticks[a.tick_count++] = c->x_ticks[i - 1];
         last = at;

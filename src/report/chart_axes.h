@@ -5,12 +5,11 @@
 #include "report/chart.h"
 
 enum {
-    CHART_WIDTH = 560,
-    CHART_HEIGHT = 340,
-    CHART_LEFT = 58,
-    CHART_RIGHT = CHART_WIDTH - 72, /* names of lines stand to the right of it */
+    CHART_WIDTH = 500,
+    CHART_HEIGHT = 320,
+    CHART_LEFT = 68, /* "100,000" fits beside it */
     CHART_TOP = 40,
-    CHART_BOTTOM = CHART_HEIGHT - 50,
+    CHART_BOTTOM = CHART_HEIGHT - 46,
     CHART_TICKS_MAX = CHART_MAX,
 };
 
@@ -23,7 +22,8 @@ struct axis {
     size_t tick_count;
 };
 
-struct axis axis_x(const struct chart *c); /* its ticks that have room for their text */
+/* From the left of the drawing to `right`, with the ticks that have room for their text. */
+struct axis axis_x(const struct chart *c, double right);
 struct axis axis_y(const struct chart *c);
 double axis_place(const struct axis *a, double v);
 

@@ -93,6 +93,16 @@ static void of_prefill(struct chart *c, const struct result *r, const struct axe
     keep(c);
 }
 
+/* Where no line has a point, an axis has nothing to show. */
+static void trim_ticks(struct chart *c)
+{
+    double last = -INFINITY;
+    for (size_t i = 0; i < c->count; i++)
+        last = fmax(last, c->series[i].points[c->series[i].count - 1].x);
+    while (c->x_tick_count > 0 && c->x_ticks[c->x_tick_count - 1] > last)
+        c->x_tick_count--;
+}
+
 bool chart_of(enum chart_kind kind, const struct result *r, const struct lang *l, struct chart *ret)
 {
     struct axes axes;
@@ -134,5 +144,6 @@ bool chart_of(enum chart_kind kind, const struct result *r, const struct lang *l
         by_level(ret, r, &axes, true);
         break;
     }
+    trim_ticks(ret);
     return ret->count > 0;
 }

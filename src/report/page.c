@@ -148,11 +148,9 @@ void page_charts(const struct page *p)
         intervals |= chart_has_intervals(c);
         html_raw(p->h, "<figure><figcaption>");
         html_text(p->h, word(p->l, c->title));
-        html_raw(p->h, "</figcaption><div class=\"scroll\" role=\"group\" tabindex=\"0\"");
-        html_attr(p->h, "aria-label", word(p->l, c->title));
-        html_raw(p->h, ">");
+        html_raw(p->h, "</figcaption>");
         chart_write(c, p->l, false, p->h);
-        html_raw(p->h, "</div></figure>\n");
+        html_raw(p->h, "</figure>\n");
     }
     if (any) {
         html_raw(p->h, "</div>");

@@ -29,14 +29,20 @@ static void write_block(const struct page *p, const struct setup_block *block)
         html_raw(p->h, "</dl></div>\n");
 }
 
-/* No line ends inside the name of an option: a part from "-" to "=" or the next blank is kept
- * together. */
+/* No line ends inside the name of an option, a word that begins with "-", unless it is longer than
+ * a line may be. */
 static void write_options(const struct page *p, const char *line)
 {
+    enum { OPTION_MOST = 40 };
+    static const char letters[] =
+        "-_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     while (*line) {
-        bool option = *line == '-';
-        size_t n = strcspn(line, option ? " =" : " ");
-        n += option ? 0 : strspn(line + n, " ");
+        size_t n = *line == '-' ? strspn(line, letters) : 0;
+        bool option = n > 0 && n <= OPTION_MOST;
+        if (!option) {
+            n = strcspn(line, " ");
+            n += strspn(line + n, " ");
+        }
         char *part = mem_strndup(line, n);
         if (option)
             html_raw(p->h, "<span class=\"option\">");
@@ -113,7 +119,7 @@ void page_conditions(const struct page *p)
         html_raw(p->h, "<div><dt>");
         html_text(p->h, word(p->l, block->rows[i].label));
         html_raw(p->h, "</dt><dd>");
-        html_text_scratch(p->h);
+        write_options(p, p->h->scratch.p);
         html_raw(p->h, "</dd></div>\n");
     }
     html_raw(p->h, "</dl></section>\n");

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/num.h"
 #include "report/plain.h"
+#include "report/views.h"
 #include "report/words.h"
 
 #define SETUP_STRING(name, member)                                                                 \
@@ -214,10 +215,8 @@ static void add_transport(const struct result *r, const struct lang *l, struct b
 
 static const char *source_of(const struct result *r, const char *name)
 {
-    for (size_t i = 0; i < r->server.fact_count; i++)
-        if (r->server.facts[i].name && strcmp(r->server.facts[i].name, name) == 0)
-            return r->server.facts[i].source;
-    return NULL;
+    const struct fact *f = result_fact(r, name);
+    return f ? f->source : NULL;
 }
 
 /* "147,456 tokens (launch command: --max-model-len)" */
@@ -263,6 +262,30 @@ static void add_max_running(const struct result *r, const struct lang *l, struct
     if (r->server.max_running > 0)
         add_sourced(lang_number(l, text, r->server.max_running, 0), source_of(r, "max_running"), l,
                     out);
+}
+
+/* "117 tok/s for one request: 936 GB/s (data sheet: ...), 8.0 GB a token (option ...)" */
+static void add_bound(const struct result *r, const struct lang *l, struct buf *out)
+{
+    char rate[NUM_TEXT_MAX], number[NUM_TEXT_MAX];
+    struct bound bound;
+    struct buf speed, weights, part;
+    bound_get(r, &bound);
+    if (!isfinite(bound.tok_s))
+        return;
+    buf_init(&part, 256);
+    buf_init(&speed, 4 * (size_t)PLAIN_MAX);
+    buf_init(&weights, 4 * (size_t)PLAIN_MAX);
+    buf_addf(&part, "%s GB/s", lang_brief(l, number, bound.bytes_s / 1e9));
+    add_sourced(part.p, source_of(r, "memory_bandwidth_bytes_s"), l, &speed);
+    buf_reset(&part);
+    say_setup_bound_weights(l, &part, .size = lang_brief(l, number, bound.bytes_per_token / 1e9));
+    add_sourced(part.p, source_of(r, "weight_bytes_per_token"), l, &weights);
+    say_setup_bound_is(l, out, .rate = lang_rate(l, rate, bound.tok_s), .speed = speed.p,
+                       .weights = weights.p);
+    buf_release(&part);
+    buf_release(&speed);
+    buf_release(&weights);
 }
 
 static void add_prompts(const struct result *r, const struct lang *l, struct buf *out)
@@ -385,6 +408,7 @@ static const struct setup_row condition_rows[] = {
     {WORD_SETUP_CONTEXT_LIMIT, add_context_limit},
     {WORD_SETUP_KV_BUDGET, add_kv_budget},
     {WORD_SETUP_MAX_RUNNING, add_max_running},
+    {WORD_SETUP_BOUND, add_bound},
     {WORD_SETUP_PROMPTS, add_prompts},
     {WORD_SETUP_TEMPERATURE, add_temperature},
     {WORD_SETUP_SEED, add_seed},

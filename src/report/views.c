@@ -30,20 +30,23 @@ static double itl_of(const struct result *r, const struct cell *c)
 
 static double fact_of(const struct result *r, const char *name)
 {
+    const struct fact *f = result_fact(r, name);
     double v;
-    for (size_t i = 0; i < r->server.fact_count; i++) {
-        const struct fact *f = &r->server.facts[i];
-        if (f->name && f->value && strcmp(f->name, name) == 0 && num_parse_double(f->value, &v))
-            return v;
-    }
-    return NAN;
+    return f && f->value && num_parse_double(f->value, &v) && v > 0 ? v : NAN;
 }
 
-/* Every token of a request needs the weights read once, whatever else is read besides. */
+void bound_get(const struct result *r, struct bound *ret)
+{
+    ret->bytes_per_token = fact_of(r, "weight_bytes_per_token");
+    ret->bytes_s = fact_of(r, "memory_bandwidth_bytes_s");
+    ret->tok_s = ret->bytes_s / ret->bytes_per_token;
+}
+
 static double bound_of(const struct result *r, const struct cell *c)
 {
-    return 100 * c->per_request_tok_s * fact_of(r, "weight_bytes_per_token") /
-           fact_of(r, "memory_bandwidth_bytes_s");
+    struct bound bound;
+    bound_get(r, &bound);
+    return 100 * c->per_request_tok_s / bound.tok_s;
 }
 
 const struct view views[] = {

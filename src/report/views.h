@@ -24,6 +24,14 @@ extern const size_t view_count;
 bool view_has_any(const struct view *v, const struct result *r);
 const char *view_text(const struct view *v, const struct lang *l, char *out, double value);
 
+/* What memory bandwidth allows one request: every token needs the weights read once, whatever else
+ * is read besides. From the server's facts; NAN: unknown. */
+struct bound {
+    double bytes_per_token, bytes_s; /* weight_bytes_per_token, memory_bandwidth_bytes_s */
+    double tok_s;
+};
+void bound_get(const struct result *r, struct bound *ret);
+
 /* Rates and latencies span powers of ten, so a scale steps by ratio. */
 struct scale {
     double least, most; /* NAN: no value */

@@ -37,7 +37,8 @@ export function layoutFaults() {
             text.top < box.top - 1 || text.bottom > box.bottom + 1)
             faults.push(`text leaves its box: ${name(e)}`);
         const letter = parseFloat(getComputedStyle(e).fontSize);
-        if (e.matches('th, dt, button') && text.height > 3 * letter && text.width < 2 * letter)
+        const narrow = e.matches('th, dt, button') ? 2 : e.matches('dd') ? 3 : 0;
+        if (text.height > 3 * letter && text.width < narrow * letter)
             faults.push(`is written downwards, letter by letter: ${name(e)}`);
     }
     return faults;

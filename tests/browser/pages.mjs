@@ -324,7 +324,7 @@ async function goldenImages() {
 
 for (const s of subjects) {
     await test(`HTML is valid: ${s.name}`, () => valid(s));
-    for (const scheme of SCHEMES)
+    for (const scheme of s.lang === 'en' ? SCHEMES : ['light']) // colours are the same in all
         await test(`axe finds nothing: ${s.name} 1440 ${scheme}`,
             () => accessible(s, 1440, scheme));
     await test(`axe finds nothing: ${s.name} 390`, () => accessible(s, 390, 'light'));

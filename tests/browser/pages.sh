@@ -26,6 +26,7 @@ done
 [ -n "${browser:-}" ] || skip 'Chromium is not installed'
 
 mkdir -p "$folder"
+folder=$(cd "$folder" && pwd) # fontconfig wants whole paths
 cp "$here"/*.mjs "$here/package.json" "$folder"
 if ! cmp -s "$here/package-lock.json" "$folder/node_modules/.complete"; then
     cp "$here/package-lock.json" "$folder"

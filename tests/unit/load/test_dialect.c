@@ -122,7 +122,7 @@ static const struct peer_page sglang_grpc[] = {/* no internal state, on purpose 
     "\"total_slots\":4,\"model_path\":\"" path "\",\"build_info\":\"b11669-Debian\"" more "}"
 
 static const struct peer_page llamacpp[] = {
-    MODELS("llamacpp", ",\"meta\":{\"n_ctx_train\":262144}"),
+    MODELS("llamacpp", ",\"meta\":{\"n_ctx_train\":262144,\"size\":18556686912}"),
     {"/props", LLAMACPP_PROPS("/models/Qwen3-Q4_K_M.gguf", ",\"model_ftype\":\"Q4_K - Medium\"")},
     {NULL, NULL}};
 static const struct peer_page llamacpp_bare[] = {{"/props", LLAMACPP_PROPS("model.gguf", "")},
@@ -209,6 +209,22 @@ static void test_learn(void **state)
         assert_string_equal(f.revision, "");
         rig_release(&r);
     }
+}
+
+/* Only a size that the server states; its absence is not 0 bytes. */
+static void test_model_bytes(void **state)
+{
+    struct rig r;
+    struct server_facts f = {.context_limit = 0};
+    (void)state;
+    rig_init(&r, llamacpp);
+    dialect_llamacpp.learn(r.pages, "nobody", &f);
+    assert_int_equal(f.model_bytes, 0);
+    assert_string_equal(f.model_bytes_source, "");
+    dialect_llamacpp.learn(r.pages, "m", &f);
+    assert_int_equal(f.model_bytes, 18556686912);
+    assert_string_equal(f.model_bytes_source, "GET /v1/models meta.size");
+    rig_release(&r);
 }
 
 /* A model that the server does not list has no card; what belongs to the server is known. */
@@ -350,9 +366,10 @@ static void test_copy(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_learn),          cmocka_unit_test(test_another_model),
-        cmocka_unit_test(test_pages_are_kept), cmocka_unit_test(test_count_tokens),
-        cmocka_unit_test(test_rows),           cmocka_unit_test(test_copy),
+        cmocka_unit_test(test_learn),        cmocka_unit_test(test_another_model),
+        cmocka_unit_test(test_model_bytes),  cmocka_unit_test(test_pages_are_kept),
+        cmocka_unit_test(test_count_tokens), cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_copy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
