@@ -281,7 +281,7 @@ static void test_completed(void **state)
 {
     static const struct {
         double last;
-        enum sample_outcome outcome;
+        enum outcome outcome;
         int completed;
     } rows[] = {
         {1500, OUTCOME_COMPLETE, 1},  {1500, OUTCOME_NO_FINISH, 1}, {1500, OUTCOME_TRUNCATED, 0},
@@ -332,9 +332,9 @@ static void test_ttft(void **state)
 
 static void test_outcomes(void **state)
 {
-    static const enum sample_outcome all[] = {
-        OUTCOME_COMPLETE, OUTCOME_NO_FINISH, OUTCOME_TRUNCATED, OUTCOME_FAILED,
-        OUTCOME_REJECTED, OUTCOME_TIMED_OUT, OUTCOME_EMPTY,     OUTCOME_CANCELLED};
+    static const enum outcome all[] = {OUTCOME_COMPLETE,  OUTCOME_NO_DONE, OUTCOME_NO_FINISH,
+                                       OUTCOME_TRUNCATED, OUTCOME_FAILED,  OUTCOME_REJECTED,
+                                       OUTCOME_TIMED_OUT, OUTCOME_EMPTY,   OUTCOME_CANCELLED};
     struct cell_rig r;
     (void)state;
     cell_rig_init(&r, 1, 1000);
@@ -349,17 +349,14 @@ static void test_outcomes(void **state)
         assert_int_equal(r.run.active, 0);
     }
     const struct outcomes *o = &r.run.outcomes;
-    assert_int_equal(o->complete, 2);
-    assert_int_equal(o->truncated, 1);
-    assert_int_equal(o->failed, 1);
-    assert_int_equal(o->rejected, 1);
-    assert_int_equal(o->timed_out, 1);
-    assert_int_equal(o->empty, 1);
-    assert_int_equal(o->cancelled, 1);
+    for (size_t i = 0; i < OUTCOME_COUNT; i++)
+        assert_int_equal(o->count[i], 1);
+    assert_int_equal(outcomes_odd(o), OUTCOME_COUNT - 2);
     assert_int_equal(r.run.failures, 5);
-    assert_string_equal(r.run.failure.text, "number 2"); /* the first */
-    assert_int_equal(r.s.ratio_events, 2);               /* learned from whole answers only */
-    assert_int_equal(r.s.ratio_tokens, 20);
+    assert_int_equal(r.run.failures_at_once, 1);
+    assert_string_equal(r.run.failure.text, "number 3"); /* the first */
+    assert_int_equal(r.s.ratio_events, 4);               /* learned from whole answers only */
+    assert_int_equal(r.s.ratio_tokens, 40);
     assert_int_equal(r.run.tally.events, 0); /* there was no window */
     assert_int_equal(r.run.tally.completed, 0);
     cell_rig_release(&r);
