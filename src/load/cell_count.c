@@ -90,6 +90,17 @@ static void add_first_token_time(struct cell_run *run, const struct record *r)
         run->tally.active_integral += (double)(to - from);
 }
 
+/* The same for a request whose first token the window's end did not wait for. */
+static void add_pending_time(struct cell_run *run, const struct cell_stream *cs)
+{
+    int64_t from = cs->stream.record.planned_at;
+    if (!stream_active(&cs->stream) || cs->has_token || run->t1 - from > 2 * run->s->idle_ttft_ns)
+        return;
+    if (from < run->t0)
+        from = run->t0;
+    run->tally.active_integral += run->t1 > from ? (double)(run->t1 - from) : 0;
+}
+
 /* What of this request lies in the window, from its first event there to its last. */
 static void close_request_window(struct cell_run *run, struct cell_stream *cs)
 {
@@ -141,6 +152,7 @@ void cell_close_window(struct cell_run *run)
         struct cell_stream *cs = &run->streams[i];
         close_request_window(run, cs);
         count_silence(run, cs);
+        add_pending_time(run, cs);
         cs->in = (struct request_window){0};
         cs->unread = lane_unread(cs->stream.lane);
         run->tally.usage_fell |= cs->stream.record.usage_fell;

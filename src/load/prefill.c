@@ -2,6 +2,7 @@
  *
  * rate = (prompt - cached tokens) / TTFT, the median over the samples. The last sample is the text
  * that this context's decode cells share, so measuring it is also what warms the server's cache. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -188,13 +189,13 @@ static void show_row(struct session *s, const struct prefill_row *row)
 static void doubt_row(struct session *s, const struct prefill_row *row)
 {
     double idle_ms = s->result->run.idle_ttft_ms;
-    if (row->prompt_tokens < LONG_PROMPT || !(row->ttft_ms.p50 < 1.2 * idle_ms))
+    if (row->context_tokens < LONG_PROMPT || !(row->ttft_ms.p50 < 1.2 * idle_ms))
         return;
     session_event(s, "warning",
-                  "the first token of %.0f tokens came after %.1f ms, as soon as that of a short "
-                  "prompt: a cache that is not told of, a prompt cut short, or a first event that "
-                  "is no token",
-                  row->prompt_tokens, row->ttft_ms.p50);
+                  "the first token of %" PRId64 " tokens came after %.1f ms, as soon as that of a "
+                  "short prompt: a cache that is not told of, a prompt cut short, or a first event "
+                  "that is no token",
+                  row->context_tokens, row->ttft_ms.p50);
 }
 
 bool session_prefill(struct session *s, int64_t context_tokens, const char *how)

@@ -172,7 +172,7 @@ void remarks_reasons(const struct result *r, const struct lang *l, struct buf *o
             add_cell_reason(r, l, i, out);
 }
 
-/* "16K × 4 (2), 64K × 8 (1)": the cells of one outcome and how often it was theirs. */
+/* "2 in 16K × 4, 1 in 64K × 8": the cells of one outcome and how often it was theirs. */
 static void add_outcome_line(const struct result *r, const struct lang *l, enum outcome o,
                              struct buf *out)
 {
