@@ -343,8 +343,9 @@ static void settle_stream(struct stream *s, const struct err *lane_error)
 
     find_error_in(s, &s->sse.stray);
     if (r->error.code != ERR_NONE) {
-        if (!outcome_is_failure(r->outcome))
-            r->outcome = OUTCOME_FAILED;
+        bool refused = r->outcome == OUTCOME_REJECTED || r->outcome == OUTCOME_TIMED_OUT;
+        if (!outcome_is_failure(r->outcome) || (refused && r->token_events > 0))
+            r->outcome = OUTCOME_FAILED; /* also where text came behind a refusal */
     } else if (lane_error) {
         settle_lane_error(r, lane_error);
     } else if (s->sse.events == 0 && s->sse.stray.len > 0) {
