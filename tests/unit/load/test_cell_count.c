@@ -362,6 +362,66 @@ static void test_outcomes(void **state)
     cell_rig_release(&r);
 }
 
+/* A request that fails leaves nothing in the window but its outcome. */
+static void test_failures_are_taken_back(void **state)
+{
+    static const enum outcome failures[] = {OUTCOME_TRUNCATED, OUTCOME_FAILED, OUTCOME_TIMED_OUT};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(failures); i++) {
+        struct cell_rig r;
+        struct tally *t = &r.run.tally;
+        cell_rig_init(&r, 2, 1000);
+        rig_send(&r, 0, 900);
+        rig_send(&r, 1, 900);
+        rig_token(&r, 0, 950, 1); /* one token before the window */
+        rig_token(&r, 1, 955, 1);
+        rig_open(&r, 1000);
+        rig_tokens(&r, 0, 1000, 10, 20);
+        rig_tokens(&r, 1, 1005, 40, 10);
+        rig_end(&r, 1, 1400, failures[i]);
+        rig_close(&r);
+        assert_int_equal(t->events, 20);
+        assert_int_equal(t->tokens, 20);
+        assert_int_equal(r.run.each_events[0], 20);
+        assert_int_equal(r.run.each_usage[0], 20);
+        double events = 0, tokens = 0;
+        for (size_t k = 0; k < t->bins; k++) {
+            events += t->bin_events[k];
+            tokens += t->bin_tokens[k];
+        }
+        assert_true(near(events, 20) && near(tokens, 20));
+        assert_int_equal(t->gaps->total, 20);
+        assert_int_equal(t->span_count, 1);
+        assert_true(near(t->ttft_ms.v[0], 50) && isnan(t->ttft_ms.v[1]));
+        assert_int_equal(r.run.failures, 1);
+        cell_rig_release(&r);
+    }
+}
+
+/* Streams that end within a moment and with the same words broke together. */
+static void test_failures_at_once(void **state)
+{
+    static const struct {
+        const char *words;
+        double at_ms;
+        int at_once;
+    } rows[] = {{"after 3 token events: full", 1000, 1},
+                {"after 12 token events: full", 1099, 2},
+                {"after 2 token events: other", 1099, 2},
+                {"full", 1100, 3},
+                {"full", 1101, 3}};
+    struct cell_rig r;
+    (void)state;
+    cell_rig_init(&r, 1, 1000);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        rig_send(&r, 0, 900);
+        err_set(&r.run.streams[0].stream.record.error, ERR_SERVER, "%s", rows[i].words);
+        rig_end(&r, 0, rows[i].at_ms, OUTCOME_FAILED);
+        assert_int_equal(r.run.failures_at_once, rows[i].at_once);
+    }
+    cell_rig_release(&r);
+}
+
 /* Figures of all windows add up; bins and the requests' windows start anew. */
 static void test_repeats(void **state)
 {
@@ -442,6 +502,8 @@ int main(void)
         cmocka_unit_test(test_completed),
         cmocka_unit_test(test_ttft),
         cmocka_unit_test(test_outcomes),
+        cmocka_unit_test(test_failures_are_taken_back),
+        cmocka_unit_test(test_failures_at_once),
         cmocka_unit_test(test_repeats),
         cmocka_unit_test(test_reads_and_lags),
     };
