@@ -53,6 +53,8 @@ static bool drop_feature(struct session *s, const char *message)
         const char *named;
         bool *flag, to;
     } rows[] = {
+        /* an object may be refused for what is in it: first that, then the object */
+        {"stream_options", &shape->continuous_usage, false},
         {"continuous_usage_stats", &shape->continuous_usage, false},
         {"stream_options", &shape->stream_options, false},
         {"ignore_eos", &shape->ignore_eos, false},
@@ -66,8 +68,10 @@ static bool drop_feature(struct session *s, const char *message)
             if (!by_name && (rows[i].to || !about_a_field(message)))
                 continue;
             *rows[i].flag = rows[i].to;
+            const char *what =
+                rows[i].flag == &shape->continuous_usage ? "continuous_usage_stats" : rows[i].named;
             session_event(s, "info", "the server refuses %s%s",
-                          rows[i].to ? "max_tokens, taking " : "", rows[i].named);
+                          rows[i].to ? "max_tokens, taking " : "", what);
             return true;
         }
     return false;
@@ -89,16 +93,17 @@ static bool first_answer(struct session *s, struct err *err)
             return interrupted(err);
         if (!outcome_is_failure(r->outcome))
             return true;
-        if ((r->http_status == 400 || r->http_status == 422) && drop_feature(s, r->error.text))
+        int status = r->error_status;
+        if ((status == 400 || status == 422) && drop_feature(s, r->error.text))
             continue;
-        if (r->http_status == 503 && clock_now() < give_up_at) {
+        if (status == 503 && clock_now() < give_up_at) {
             loop_turn(s->loop, clock_now() + 500 * NS_PER_MS);
             continue;
         }
         *err = r->error;
-        if (r->http_status == 401 || r->http_status == 403)
-            return session_key_error(s, r->http_status, err);
-        if (r->http_status == 404)
+        if (status == 401 || status == 403)
+            return session_key_error(s, status, err);
+        if (status == 404)
             return err_prefix(err,
                               "%s refuses " CHAT_PATH " for model '%s'; is the path or the "
                               "model's name wrong?",
@@ -107,37 +112,57 @@ static bool first_answer(struct session *s, struct err *err)
     }
 }
 
-static void choose_token_source(struct session *s)
+static void warn_of_usage(struct session *s)
+{
+    session_event(s, "warning",
+                  "the server counted %" PRId64 " tokens in %" PRId64
+                  " pieces of text: its usage is not believed, events are counted "
+                  "instead, and such figures compare with nothing",
+                  s->single.record.completion_tokens, s->single.record.token_events);
+}
+
+/* Returns what speaks for the choice. */
+static const char *choose_token_source(struct session *s)
 {
     const struct record *r = &s->single.record;
     const char *why;
 
+    s->hides_tokens = record_hidden_tokens(r) > 0;
     if (r->completion_tokens >= 0 && !session_usage_is_plausible(r)) {
         s->token_source = TOKENS_EVENTS;
         why = "usage of a short request is not to be believed";
-        session_event(s, "warning",
-                      "the server counted %" PRId64 " tokens in %" PRId64
-                      " pieces of text: its usage is not believed, events are counted "
-                      "instead, and such figures compare with nothing",
-                      r->completion_tokens, r->token_events);
+        warn_of_usage(s);
     } else if (r->completion_tokens < 0) {
         s->token_source = TOKENS_EVENTS;
         why = "no usage in streams: events are counted";
         session_event(s, "warning",
                       "the server sends no usage: text events are counted instead of "
                       "tokens, and such figures compare with nothing");
-    } else if (r->usage_growths >= 2 && !r->usage_fell) {
+    } else if (r->usage_growths >= 2 && !r->usage_fell && !s->hides_tokens) {
         s->token_source = TOKENS_USAGE_STREAM;
         why = "usage grew with the text of a short request";
     } else {
         s->token_source = TOKENS_USAGE_FINAL;
         why = "usage came at the end of a short request";
     }
+    if (s->hides_tokens)
+        session_event(s, "warning",
+                      "the server thought %" PRId64 " of %" PRId64
+                      " tokens and did not show them: rates are those of the text alone",
+                      r->reasoning_tokens, r->completion_tokens);
     session_learn_ratio(s, r);
     if (r->token_events > 1 && r->last_token_at > r->first_token_at)
         s->fastest_stream_tok_s = (double)(r->token_events - 1) * session_tokens_per_event(s) /
                                   ns_to_s(r->last_token_at - r->first_token_at);
-    result_add_fact(s->result, "token_source", token_source_name(s->token_source), why);
+    return why;
+}
+
+/* A constant, or another request's count: more than this one may have had. */
+static bool counts_too_much(const struct session *s)
+{
+    const struct record *r = &s->single.record;
+    return s->token_source != TOKENS_EVENTS && r->token_events > 0 &&
+           r->token_events <= r->asked_tokens && r->completion_tokens > 2 * r->asked_tokens + 1;
 }
 
 /* Two lengths give the line from words to tokens. */
@@ -174,7 +199,7 @@ static bool fit_words(struct session *s, int64_t short_tokens, struct err *err)
 
 /* Some servers keep their first tokens to themselves (an opening tag of a reasoning parser): then
  * one token shows no text, and requests for "the first token" must ask for more. */
-static bool find_first_tokens(struct session *s, struct err *err)
+static bool find_first_tokens(struct session *s, const char **why, struct err *err)
 {
     const struct record *r = &s->single.record;
 
@@ -183,6 +208,11 @@ static bool find_first_tokens(struct session *s, struct err *err)
             return interrupted(err);
         if (r->first_token_at || r->outcome != OUTCOME_EMPTY)
             break;
+    }
+    if (counts_too_much(s)) {
+        s->token_source = TOKENS_EVENTS;
+        *why = "usage of a request for one token is not to be believed";
+        warn_of_usage(s);
     }
     if (s->first_tokens > 1)
         session_event(s, "info",
@@ -251,13 +281,15 @@ bool session_calibrate(struct session *s, struct err *err)
     if (!first_answer(s, err))
         return false;
     int64_t short_tokens = s->single.record.prompt_tokens;
-    choose_token_source(s);
+    const char *why = choose_token_source(s);
+    if (!find_first_tokens(s, &why, err))
+        return false;
+    result_add_fact(s->result, "token_source", token_source_name(s->token_source), why);
     result_add_fact(s->result, "stream_options",
                     s->shape.stream_options ? s->shape.continuous_usage
                                                   ? "include_usage, continuous_usage_stats accepted"
                                                   : "include_usage accepted"
                                             : "refused",
                     "a short request");
-    return find_first_tokens(s, err) && fit_words(s, short_tokens, err) &&
-           measure_idle_ttft(s, err) && probe_ignore_eos(s, err);
+    return fit_words(s, short_tokens, err) && measure_idle_ttft(s, err) && probe_ignore_eos(s, err);
 }

@@ -65,6 +65,7 @@ struct session {
     int64_t idle_ttft_ns;               /* the best of a few tiny requests */
     bool prefix_cache_seen;             /* a repeated prompt was answered from a cache */
     bool counts_prompt;                 /* usage.prompt_tokens is there */
+    bool hides_tokens;                  /* it thinks, and does not show what */
 
     struct prompt_source prompts;
     struct prompt_fit fit;
@@ -111,6 +112,8 @@ void session_sample(struct session *s, const struct stream *stream, const char *
 
 /* Tokens in one event, by the completed requests of this run; 1 until something is known. */
 double session_tokens_per_event(const struct session *s);
+/* Tokens that were thought and never shown: the text came without them. */
+int64_t record_hidden_tokens(const struct record *r);
 bool session_usage_is_plausible(const struct record *r);
 void session_learn_ratio(struct session *s, const struct record *r);
 
