@@ -21,6 +21,7 @@ enum { OPENING_AT_ONCE = 64, LOOP_TRIES = 3 };
 /* In the window the loop comes back more often, to know how late it can be. */
 static const int64_t tick_ns = 50 * NS_PER_MS, window_tick_ns = 10 * NS_PER_MS,
                      show_ns = 250 * NS_PER_MS;
+static const int64_t window_lead_ns = 20 * NS_PER_MS;
 static const int64_t stall_least_ns = 5 * NS_PER_S;
 
 static struct cell_stream *cell_stream(struct stream *stream)
@@ -130,7 +131,8 @@ static void show(struct cell_run *run)
         p->running = now.running;
         p->waiting = now.waiting;
     }
-    double rate = (double)run->shown_events * session_tokens_per_event(run->s) / ns_to_s(span);
+    double rate = (double)atomic_exchange(&run->shown_events, 0) *
+                  session_tokens_per_event(run->s) / ns_to_s(span);
     p->tok_s = run->last_progress_shown ? rate : 0;
     if (p->trace_count == PROGRESS_TRACE)
         memmove(p->trace, p->trace + 1, (PROGRESS_TRACE - 1) * sizeof *p->trace);
@@ -139,7 +141,6 @@ static void show(struct cell_run *run)
     p->trace[p->trace_count - 1] = p->tok_s;
     if (run->tally.lag && run->tally.lag->total)
         p->client_lag_ms = ns_to_ms(hist_quantile_ns(run->tally.lag, 0.99));
-    run->shown_events = 0;
     run->last_progress_shown = at;
     session_show(run->s);
 }
@@ -155,19 +156,21 @@ static bool over(struct cell_run *run)
 /* Turn the loop until done(run) or `until`; false when the cell is over. */
 static bool wait_for(struct cell_run *run, bool (*done)(struct cell_run *), int64_t until)
 {
+    bool often = run->window_open || run->part_count > 0;
     for (;;) {
+        cell_gather(run);
         if (over(run))
             return false;
         if (done && done(run))
             return true;
-        int64_t now = clock_now(), wake_at = now + (run->window_open ? window_tick_ns : tick_ns);
+        int64_t now = clock_now(), wake_at = now + (often ? window_tick_ns : tick_ns);
         if (now >= until)
             return true;
         if (until < wake_at)
             wake_at = until;
         loop_turn(run->s->loop, wake_at);
         now = clock_now();
-        if (run->window_open && now >= wake_at)
+        if (run->window_open && run->part_count == 0 && now >= wake_at)
             hist_record(run->tally.late, now - wake_at);
         show(run);
     }
@@ -218,12 +221,17 @@ static bool ready_or_stalled(struct cell_run *run)
 
 /* --- the steps --- */
 
+static void open_first(struct cell_run *part)
+{
+    int first = part->count < OPENING_AT_ONCE ? part->count : OPENING_AT_ONCE;
+    part->opening_next = first;
+    for (int i = 0; i < first; i++)
+        stream_open(&part->streams[i].stream);
+}
+
 static bool open_lanes(struct cell_run *run)
 {
-    int first = run->count < OPENING_AT_ONCE ? run->count : OPENING_AT_ONCE;
-    run->opening_next = first;
-    for (int i = 0; i < first; i++)
-        stream_open(&run->streams[i].stream);
+    cell_each_part(run, open_first);
     return wait_for(run, all_opened, INT64_MAX);
 }
 
@@ -261,16 +269,21 @@ static bool warm_streams(struct cell_run *run)
     return false;
 }
 
+static void send_all(struct cell_run *part)
+{
+    part->started = true;
+    part->moved_at = clock_now();
+    for (int i = 0; i < part->count; i++)
+        send_next(part, &part->streams[i]);
+}
+
 static bool get_ready(struct cell_run *run)
 {
     struct session *s = run->s;
     int64_t now = clock_now();
 
     session_phase(s, PHASE_RAMP, 0);
-    run->started = true;
-    run->moved_at = now;
-    for (int i = 0; i < run->count; i++)
-        send_next(run, &run->streams[i]);
+    cell_each_part(run, send_all);
     int64_t limit = now + s->options->ready_timeout_ns + expected_prefill(run);
     if (!wait_for(run, ready_or_stalled, limit))
         return false;
@@ -283,18 +296,29 @@ static bool get_ready(struct cell_run *run)
     return wait_for(run, NULL, clock_now() + s->result->plan.settle_ns);
 }
 
+static void open_window(struct cell_run *part)
+{
+    cell_open_window(part, part->t0, part->s->result->plan.duration_ns);
+}
+
 static void measure(struct cell_run *run)
 {
     const struct plan *plan = &run->s->result->plan;
     for (int i = 0; i < plan->repeats; i++) {
         session_phase(run->s, PHASE_WINDOW, plan->duration_ns);
         monitor_poke(run->s->monitor);
-        cell_open_window(run, clock_now(), plan->duration_ns);
+        /* several threads must all know of it before it begins */
+        run->t0 = clock_now() + (run->part_count > 0 ? window_lead_ns : 0);
+        run->t1 = run->t0 + plan->duration_ns;
+        cell_each_part(run, open_window);
+        run->window_open = true;
         bool whole = wait_for(run, NULL, run->t1);
         monitor_poke(run->s->monitor);
         if (!whole)
             run->t1 = clock_now(); /* an interrupted window counts as nothing, but closes */
-        cell_close_window(run);
+        cell_each_part(run, cell_close_window);
+        run->window_open = false;
+        run->repeat = i + 1;
         if (!whole)
             return;
     }
@@ -336,24 +360,39 @@ static void cancel_all(struct cell_run *run)
     buf_release(&reply.body);
 }
 
+static void make_streams(struct cell_run *part)
+{
+    for (int i = 0; i < part->count; i++) {
+        struct cell_stream *cs = &part->streams[i];
+        cs->run = part;
+        buf_init(&cs->ending, 65536);
+        stream_init(&cs->stream, part->transport, part->loop, &owner, part, part->first + i);
+        cs->stream.user = cs;
+        cs->stream.timeout_ns = part->s->options->request_timeout_ns;
+    }
+}
+
 static void start_run(struct cell_run *run, struct session *s, struct cell *cell)
 {
     *run = (struct cell_run){.s = s, .cell = cell, .count = cell->concurrency};
+    int threads = cell_threads(s, run->count);
     run->row = session_context(s, cell->context_tokens);
     run->streams = mem_array((size_t)run->count, sizeof *run->streams);
     tally_init(&run->tally, s->result->plan.duration_ns);
     buf_init(&run->opening, 65536);
     request_opening(s->model, &run->opening);
-    for (int i = 0; i < run->count; i++) {
-        struct cell_stream *cs = &run->streams[i];
-        cs->run = run;
-        buf_init(&cs->ending, 65536);
-        stream_init(&cs->stream, s->transport, s->loop, &owner, run, i);
-        cs->stream.user = cs;
-        cs->stream.timeout_ns = s->options->request_timeout_ns;
-    }
     if (!s->options->no_loop_guard)
         run->guard = guard_start(run->count, s->loop);
+    if (!cell_share_out(run, threads)) {
+        session_event(s, "warning", "%d threads cannot be had; going on with one", threads);
+        cell_join_parts(run);
+        cell_release_parts(run);
+        run->part_count = 0;
+        run->parts = NULL;
+        if (!cell_share_out(run, 1))
+            abort(); /* it starts nothing */
+    }
+    cell_each_part(run, make_streams);
 }
 
 static void end_run(struct cell_run *run)
@@ -365,6 +404,7 @@ static void end_run(struct cell_run *run)
         buf_release(&run->streams[i].ending);
     }
     free(run->streams);
+    cell_release_parts(run);
     buf_release(&run->opening);
     tally_release(&run->tally);
 }
@@ -385,8 +425,23 @@ static struct window_view view_window(struct cell_run *run)
 static void see_companions(struct cell_run *run)
 {
     int64_t until = run->failure_at + CELL_AT_ONCE_NS;
-    while (run->failures > 0 && run->failures < run->count && clock_now() < until)
-        loop_turn(run->s->loop, until);
+    while (run->failures > 0 && run->failures < run->count && clock_now() < until) {
+        int64_t soon = clock_now() + window_tick_ns;
+        loop_turn(run->s->loop, soon < until ? soon : until);
+        cell_gather(run);
+    }
+}
+
+/* What an event costs, and how many a stream brings: how many threads the next cell needs. */
+static void learn_cost(struct session *s, const struct cell_run *run)
+{
+    const struct tally *t = &run->tally;
+    double seconds = ns_to_s(s->result->plan.duration_ns) * run->repeat;
+
+    if (t->events < 1000 || !(seconds > 0))
+        return;
+    s->event_cost_ns = (double)run->cpu_all_ns / (double)t->events;
+    s->stream_events_s = (double)t->events / seconds / run->with_token;
 }
 
 static void try_once(struct session *s, struct cell *cell)
@@ -399,8 +454,10 @@ static void try_once(struct session *s, struct cell *cell)
     if (too_many_failures(&run))
         see_companions(&run);
     struct window_view view = view_window(&run);
+    cell_join_parts(&run);
     cancel_all(&run);
     cell_judge(&run, &view);
+    learn_cost(s, &run);
     end_run(&run);
 }
 

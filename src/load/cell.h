@@ -5,6 +5,7 @@
 #ifndef TOKGRID_LOAD_CELL_H
 #define TOKGRID_LOAD_CELL_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -72,21 +73,28 @@ struct tally {
     int64_t hidden;              /* tokens of whole requests that were thought and not shown */
 };
 
+struct cell_part; /* cell_parts.c */
+
+/* Members that are atomic are looked at by the main thread while a part's thread changes them. */
 struct cell_run {
     struct session *s;
     struct cell *cell;
     struct row_context *row;
     struct cell_stream *streams;
-    int count;
+    int first, count;  /* the streams: the number of the first one, how many */
+    struct loop *loop; /* that they run on */
+    struct transport *transport;
     struct buf opening;
     struct guard *guard;
     const struct buf *shared; /* the escaped context; NULL: none */
 
-    int opened, opening_next;
+    atomic_int opened;
+    int opening_next;
     bool started, closing; /* streams are (re)started; no more restarts */
-    int with_token;        /* streams that have produced a token in this cell */
-    int active;            /* requests with a token and no end */
-    int64_t active_since, moved_at;
+    atomic_int with_token; /* streams that have produced a token in this cell */
+    atomic_int active;     /* requests with a token and no end */
+    int64_t active_since;
+    _Atomic int64_t moved_at;
     bool window_open;
     int64_t t0, t1; /* the window; t1 is fixed when t0 is taken */
     int repeat;
@@ -94,15 +102,20 @@ struct cell_run {
     int64_t each_events[CELL_MAX_REPEATS], each_usage[CELL_MAX_REPEATS]; /* of each window */
     int64_t repeat_events, repeat_tokens;                                /* of the present window */
     struct outcomes outcomes;
-    int failures;
+    atomic_int failures;
     struct err failure;            /* the first one */
-    int64_t failure_at;            /* when it was */
+    _Atomic int64_t failure_at;    /* when it was */
     int failures_at_once;          /* those that said the same within a moment of it */
     bool opened_early, ready_late; /* how the window came to open before all were ready */
     struct guard_finding finding;
     bool looped;
     int64_t last_progress_shown;
-    int64_t shown_events;
+    _Atomic int64_t shown_events;
+
+    struct cell_part *parts; /* with several threads, each has one */
+    int part_count;
+    int threads;        /* that the streams were shared out over; set by cell_join_parts */
+    int64_t cpu_all_ns; /* of all of them in the window; set likewise */
 };
 
 /* cell_count.c */
@@ -120,6 +133,18 @@ void cell_set_active(struct cell_run *run, int active, int64_t at);
 bool cell_counts_usage(const struct cell_run *run);
 /* Tokens of so many events and so much usage, by the run's token source. */
 double cell_tokens(const struct cell_run *run, double events, double usage);
+
+/* cell_parts.c: with one thread the run itself is the part of each of these. */
+int cell_threads(const struct session *s, int streams); /* how many such a cell should have */
+/* Start the threads; false when one cannot be had, and cell_join_parts is still to be called. */
+bool cell_share_out(struct cell_run *run, int threads);
+/* Run `job` on each part's thread, and wait for them all. The part's window and shared context are
+ * the run's. */
+void cell_each_part(struct cell_run *run, void (*job)(struct cell_run *part));
+void cell_gather(struct cell_run *run); /* bring the run's atomic members up to date */
+/* End the threads; the streams are then the caller's, and the run's counts those of all parts. */
+void cell_join_parts(struct cell_run *run);
+void cell_release_parts(struct cell_run *run); /* after the streams */
 
 /* cell_judge.c */
 void cell_judge(struct cell_run *run, const struct window_view *view);

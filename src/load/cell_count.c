@@ -56,7 +56,7 @@ bool cell_counts_usage(const struct cell_run *run)
 
 double cell_tokens(const struct cell_run *run, double events, double usage)
 {
-    const struct session *s = run->s;
+    struct session *s = run->s;
     if (cell_counts_usage(run))
         return usage;
     return events * session_tokens_per_event(s);

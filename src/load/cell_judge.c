@@ -76,6 +76,7 @@ static void judge_client(struct cell_run *run)
     for (int i = 0; i < run->count; i++)
         v->unread_bytes += run->streams[i].unread;
     double bound = fmax(limited_lag_ms, 0.1 * run->cell->itl_ms.p50);
+    v->threads = run->threads > 0 ? run->threads : 1;
     v->limited = v->cpu_pct > limited_cpu_pct || v->lag_ms.p99 > bound;
     if (v->limited)
         run->cell->marks |= MARK_CLIENT_LIMITED;

@@ -32,6 +32,7 @@ struct run_options {
     int64_t connect_timeout_ns, request_timeout_ns, load_timeout_ns, idle_timeout_ns;
     int64_t ready_timeout_ns; /* 60 s; the expected prefill is added */
     int max_errors;
+    int threads; /* for the measured streams; 0: as many as they need */
     bool run_over_capacity, allow_busy, no_loop_guard;
     struct plan plan;                      /* as asked for; trimmed to the server's limits */
     const struct machine *server_hardware; /* NULL: this machine, when the server is local */

@@ -113,6 +113,7 @@ void session_sample(struct session *s, const struct stream *stream, const char *
     struct sample sample;
     if (!s->samples)
         return;
+    pthread_mutex_lock(&s->lock);
     stream_sample(stream, s->run_at, &sample);
     session_hide_key(s, sample.error);
     for (size_t i = 0; i < sample.stamp_count; i++) /* this request's last use of them */
@@ -122,12 +123,15 @@ void session_sample(struct session *s, const struct stream *stream, const char *
     sample.concurrency = concurrency;
     sample.repeat = repeat;
     samples_add(s->samples, &sample);
+    pthread_mutex_unlock(&s->lock);
 }
 
-double session_tokens_per_event(const struct session *s)
+double session_tokens_per_event(struct session *s)
 {
+    pthread_mutex_lock(&s->lock);
     double tokens = (double)s->ratio_tokens, events = (double)s->ratio_events;
-    if (s->ratio_events == 0 || s->token_source == TOKENS_EVENTS)
+    pthread_mutex_unlock(&s->lock);
+    if (events == 0 || s->token_source == TOKENS_EVENTS)
         return 1;
     return tokens / events;
 }
@@ -158,8 +162,10 @@ void session_learn_ratio(struct session *s, const struct record *r)
     /* an end-of-text token has no event: a difference of one is the end's, not the events' */
     if (llabs(tokens - r->token_events) <= 1)
         tokens = r->token_events;
+    pthread_mutex_lock(&s->lock);
     s->ratio_tokens += tokens;
     s->ratio_events += r->token_events;
+    pthread_mutex_unlock(&s->lock);
 }
 
 static void single_token(void *ctx, struct stream *stream, int64_t at, int64_t tokens)

@@ -3,6 +3,8 @@
 #ifndef TOKGRID_LOAD_SESSION_H
 #define TOKGRID_LOAD_SESSION_H
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -61,17 +63,21 @@ struct session {
     char *model;
     struct request_shape shape;
     enum token_source token_source;
-    int64_t ratio_tokens, ratio_events; /* of completed requests: usage / events */
-    int64_t idle_ttft_ns;               /* the best of a few tiny requests */
-    bool prefix_cache_seen;             /* a repeated prompt was answered from a cache */
-    bool counts_prompt;                 /* usage.prompt_tokens is there */
-    bool hides_tokens;                  /* it thinks, and does not show what */
+    pthread_mutex_t lock; /* guards the next two and the samples while a cell's threads run */
+    int64_t ratio_tokens, ratio_events;    /* of completed requests: usage / events */
+    double event_cost_ns, stream_events_s; /* this client's CPU an event; events of a stream; of the
+                                            * newest cell, 0: not known */
+    int64_t idle_ttft_ns;                  /* the best of a few tiny requests */
+    bool prefix_cache_seen;                /* a repeated prompt was answered from a cache */
+    bool counts_prompt;                    /* usage.prompt_tokens is there */
+    bool hides_tokens;                     /* it thinks, and does not show what */
 
     struct prompt_source prompts;
     struct prompt_fit fit;
     struct row_context **rows;
     size_t row_count, row_cap;
-    uint64_t next_text, next_task; /* texts and tasks are never used twice */
+    uint64_t next_text; /* texts and tasks are never used twice */
+    _Atomic uint64_t next_task;
 
     struct monitor *monitor;
     struct hardware_probe *gpus;
@@ -111,7 +117,7 @@ void session_sample(struct session *s, const struct stream *stream, const char *
                     int64_t context_tokens, int concurrency, int repeat);
 
 /* Tokens in one event, by the completed requests of this run; 1 until something is known. */
-double session_tokens_per_event(const struct session *s);
+double session_tokens_per_event(struct session *s);
 /* Tokens that were thought and never shown: the text came without them. */
 int64_t record_hidden_tokens(const struct record *r);
 bool session_usage_is_plausible(const struct record *r);

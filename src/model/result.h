@@ -70,6 +70,7 @@ struct interval {
 /* The client's judgement of itself (measurement.md section 10). */
 struct verdict {
     double cpu_pct;            /* busiest thread, per cent of one CPU */
+    int threads;               /* that the streams were shared out over; 0: not known */
     struct spread lag_ms;      /* readable to read, by kernel receive stamps where there are any */
     struct spread send_lag_ms; /* planned to actual start of a request */
     double events_per_read;

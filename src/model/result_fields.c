@@ -101,6 +101,7 @@ static const struct field_table outcomes_fields = TABLE("outcomes", struct outco
 
 static const struct field verdict_rows[] = {
     NUMBER("cpu_pct", struct verdict, cpu_pct),
+    INT("threads", struct verdict, threads, FIELD_ZERO_NULL),
     STRUCT("lag_ms", struct verdict, lag_ms, spread_fields, FIELD_BLANK_NULL),
     STRUCT("send_lag_ms", struct verdict, send_lag_ms, spread_fields, FIELD_BLANK_NULL),
     NUMBER("events_per_read", struct verdict, events_per_read),
