@@ -267,8 +267,9 @@ static void write_sample(const struct drawing *d, size_t series, double x, doubl
 static void write_legend(const struct drawing *d)
 {
     for (size_t i = 0; d->legend.rows > 0 && i < d->c->count; i++) {
-        double x = d->legend.left + (double)(i / d->legend.rows) * d->legend.column_width;
-        double y = CHART_TOP + (double)(i % d->legend.rows) * d->legend.pitch;
+        size_t column = i / d->legend.rows, row = i % d->legend.rows;
+        double x = d->legend.left + (double)column * d->legend.column_width;
+        double y = CHART_TOP + (double)row * d->legend.pitch;
         write_sample(d, i, x, y);
         begin_text(d, x + SAMPLE_WIDTH + SAMPLE_GAP, y + 4);
         html_raw(d->h, " class=\"name\">");

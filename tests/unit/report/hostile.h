@@ -6,13 +6,15 @@
 #include "base/buf.h"
 #include "base/text.h"
 
-/* control bytes, an escape sequence, 8-bit controls, direction marks, zero width, broken UTF-8,
- * and what is special in CSV, Markdown and HTML; with CELL and LONG around it 10,000 characters */
+/* control bytes, an escape sequence, 8-bit controls, direction marks, zero width, an emoji, broken
+ * UTF-8, and what is special in CSV, Markdown and HTML; with CELL and LONG around it 10,000
+ * characters */
 static const char hostile_core[] =
     "=cmd|'/c calc'!A1,\"x\"\n\r\t\x01\x1B[31m\x1B]0;title\x07\x7F\xC2\x9B"
     "2J\xE2\x80\xAE"
     "evil"
-    "\xE2\x81\xA6\xE2\x80\x8B\xFF\xFE\xC3|`**_[a](javascript:x)<script>alert(1)</script><!-- @team "
+    "\xE2\x81\xA6\xE2\x80\x8B\xF0\x9F\x98\x80\xFF\xFE\xC3|`**_[a](javascript:x)<script>alert(1)</"
+    "script><!-- @team "
     "#1"
     " www.example.com https://example.com $x$ ~~s~~ \\| &amp; ```";
 
