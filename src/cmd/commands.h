@@ -12,6 +12,8 @@
 #include "base/err.h"
 #include "cmd/options.h"
 
+extern const struct command cmd_demo;
+extern const struct command cmd_engine;
 extern const struct command cmd_hardware;
 extern const struct command cmd_help;
 extern const struct command cmd_probe;

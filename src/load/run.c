@@ -211,6 +211,8 @@ static void know_hardware(struct session *s)
 
     if (given)
         machine_copy(&r->hardware, given);
+    else if (s->emulated)
+        session_emulated_hardware(s, &r->hardware);
     else if (!r->client.remote)
         machine_copy(&r->hardware, &r->client.host);
     else
