@@ -49,13 +49,8 @@ static int on_url(llhttp_t *p, const char *at, size_t n)
 static int on_header_field(llhttp_t *p, const char *at, size_t n)
 {
     struct http_request *r = p->data;
-    if (r->head_parsed) /* a trailer */
-        return 0;
-    if (r->header_count == 0 || r->headers[r->header_count - 1].value.at) {
-        MEM_GROW(r->headers, r->header_count, r->header_cap);
-        r->headers[r->header_count++] = (struct http_request_header){0};
-    }
-    extend(r, &r->headers[r->header_count - 1].name, at, n);
+    if (!r->head_parsed) /* else: a trailer */
+        extend(r, &r->name, at, n);
     return 0;
 }
 
@@ -64,18 +59,23 @@ static int on_header_field_complete(llhttp_t *p)
     struct http_request *r = p->data;
     if (r->head_parsed)
         return 0;
-    struct http_request_header *h = &r->headers[r->header_count - 1];
-    h->value.at = h->name.at + h->name.n; /* where the colon is: an empty value stays there */
-    if (r->header_count <= HTTP_REQUEST_MAX_HEADERS)
-        return 0;
-    refuse(r, 431, "too many header lines");
-    return -1;
+    if (r->name.n == 0 || r->header_count == HTTP_REQUEST_MAX_HEADERS) {
+        refuse(r, r->name.n ? 431 : 400, r->name.n ? "too many header lines" : "a nameless header");
+        return -1;
+    }
+    MEM_GROW(r->headers, r->header_count, r->header_cap);
+    struct http_request_header *h = &r->headers[r->header_count++];
+    h->name = r->name;
+    /* where the colon is: an empty value stays there */
+    h->value = (struct http_request_span){.at = r->name.at + r->name.n};
+    r->name.n = 0;
+    return 0;
 }
 
 static int on_header_value(llhttp_t *p, const char *at, size_t n)
 {
     struct http_request *r = p->data;
-    if (!r->head_parsed)
+    if (!r->head_parsed && r->header_count > 0)
         extend(r, &r->headers[r->header_count - 1].value, at, n);
     return 0;
 }

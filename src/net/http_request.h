@@ -41,6 +41,7 @@ struct http_request {
     struct buf head; /* as it came, cut into strings once it is whole */
     struct buf body; /* without chunk framing */
     struct http_request_span target;
+    struct http_request_span name; /* of the header under way */
     struct http_request_header *headers;
     size_t header_count, header_cap;
     uint8_t place;     /* of the next byte among the head's lines */
