@@ -290,7 +290,8 @@ bool ask_check_model(const struct body *body, const struct ask_rules *rules, str
 {
     const char *model;
     size_t n;
-    if (!rules->checks_model || !body_string(body, json_object_get(body->root, "model"), &model, &n))
+    if (!rules->checks_model ||
+        !body_string(body, json_object_get(body->root, "model"), &model, &n))
         return true;
     if (n == strlen(rules->served_model) && memcmp(model, rules->served_model, n) == 0)
         return true;

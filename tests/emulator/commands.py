@@ -65,6 +65,12 @@ def test_profiles(bench: Bench) -> None:
     expect(figures == (3, 2048, 9216), f"{figures}")
 
 
+def test_list_of_faults(bench: Bench) -> None:
+    listed = bench.command("engine --list-faults").stdout
+    for word in ("stall", "keys: token, for", "retry-after", "probability", "cut-prompt"):
+        expect(word in listed, f"{word}: {listed}")
+
+
 def test_faults_file(bench: Bench) -> None:
     path = bench.folder() / "faults.txt"
     path.write_text("# every request\nwrong-usage:factor=2\n\nloop:period=2   # from the start\n")
@@ -133,6 +139,7 @@ TESTS = [
     ("commands: a port in use", test_port_in_use),
     ("commands: signals", test_signals),
     ("commands: profiles", test_profiles),
+    ("commands: the list of faults", test_list_of_faults),
     ("commands: a file of faults", test_faults_file),
     ("commands: learned from a run", test_from_a_run),
     ("commands: demo", test_demo),
