@@ -209,6 +209,7 @@ static int run(int argc, char **argv)
         return list_profiles();
     if (s.list_faults)
         return list_faults();
+    char *key = command_take_secret(s.api_key, "TOKGRID_ENGINE_API_KEY");
     profile = mem_alloc(sizeof *profile);
     bool ok = make_profile(&s, profile, &err) &&
               (!s.faults_file || faults_read(&s.faults, s.faults_file, &err));
@@ -221,7 +222,7 @@ static int run(int argc, char **argv)
             .speed = s.speed,
             .host = s.host,
             .port = (uint16_t)s.port,
-            .api_key = s.api_key,
+            .api_key = key,
             .no_metrics = s.no_metrics,
             .cached_in_usage = s.cached_in_usage,
             .faults = &s.faults,
@@ -232,6 +233,7 @@ static int run(int argc, char **argv)
         loop_free(loop);
     }
     free(profile);
+    free(key);
     return ok ? EXIT_CODE_DONE : command_fail(&err);
 }
 
