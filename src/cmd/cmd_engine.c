@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -20,7 +21,8 @@ struct engine_settings {
     int face;
     int64_t port, max_num_seqs, max_model_len, kv_tokens; /* the last three 0: the profile's */
     double speed;
-    bool no_prefix_cache, no_metrics, cached_in_usage, list_profiles, print_profile;
+    bool no_prefix_cache, no_metrics, cached_in_usage;
+    bool list_profiles, list_faults, print_profile;
     struct faults faults;
 };
 
@@ -96,6 +98,17 @@ static int list_profiles(void)
     for (size_t i = 0; i < profile_preset_count(); i++)
         if (profile_preset(i, &p))
             buf_addf(&out, "%-28s %s\n", p.name, p.title);
+    int exit_code = command_print(&out);
+    buf_release(&out);
+    return exit_code;
+}
+
+static int list_faults(void)
+{
+    struct buf out;
+
+    buf_init(&out, 1 << 20);
+    faults_describe(&out);
     int exit_code = command_print(&out);
     buf_release(&out);
     return exit_code;
@@ -194,6 +207,9 @@ static int run(int argc, char **argv)
         return exit_code;
     if (s.list_profiles)
         return list_profiles();
+    if (s.list_faults)
+        return list_faults();
+    char *key = command_take_secret(s.api_key, "TOKGRID_ENGINE_API_KEY");
     profile = mem_alloc(sizeof *profile);
     bool ok = make_profile(&s, profile, &err) &&
               (!s.faults_file || faults_read(&s.faults, s.faults_file, &err));
@@ -206,7 +222,7 @@ static int run(int argc, char **argv)
             .speed = s.speed,
             .host = s.host,
             .port = (uint16_t)s.port,
-            .api_key = s.api_key,
+            .api_key = key,
             .no_metrics = s.no_metrics,
             .cached_in_usage = s.cached_in_usage,
             .faults = &s.faults,
@@ -217,6 +233,7 @@ static int run(int argc, char **argv)
         loop_free(loop);
     }
     free(profile);
+    free(key);
     return ok ? EXIT_CODE_DONE : command_fail(&err);
 }
 
@@ -318,22 +335,9 @@ static const struct option_row rows[] = {
      OPTION_CUSTOM(S, faults, parse_fault),
      .value = "SPEC",
      .group = "Going wrong on purpose",
-     .help = "Let something go wrong: KIND[:KEY=VALUE,...], may be given several times. "
-             "`stall`: at `token` nothing is sent `for` a time. "
-             "`reset`, `cut`, `truncate`: at `token` the connection is reset, closed within the "
-             "message, or the message ends without finish reason and [DONE]. "
-             "`error`: at `token` the stream says an error and ends. "
-             "`refuse`: the answer is HTTP `status` (503), with `retry-after` seconds. "
-             "`slow-headers`: the head comes `for` a time late. "
-             "`bundle`: `events` token events in one write. "
-             "`split`: writes cut every `bytes` bytes, also inside of characters. "
-             "`loop`: from `token` on the text repeats every `period` tokens. "
-             "`preempt`: at `token` so many `sequences` are thrown out. "
-             "`wrong-usage`: usage counts `factor` times the tokens. "
-             "`cut-prompt`: only the last `tokens` of the prompt are kept. "
-             "Each takes the keys that say which requests are meant: `request` (its number), "
-             "`every`, `from`, `until`, `open` (so many are in the engine), `probability` and "
-             "`seed`."},
+     .help =
+         "Let something go wrong, KIND[:KEY=VALUE,...] as in stall:token=100,for=3s,every=5; may "
+         "be given several times. --list-faults tells the kinds and their keys."},
     {.name = "faults",
      OPTION_STRING(S, faults_file),
      .value = "FILE",
@@ -342,6 +346,9 @@ static const struct option_row rows[] = {
      OPTION_FLAG(S, list_profiles),
      .group = "Instead of serving",
      .help = "Print the profiles' names and what they are."},
+    {.name = "list-faults",
+     OPTION_FLAG(S, list_faults),
+     .help = "Print the kinds of faults and their keys."},
     {.name = "print-profile",
      OPTION_FLAG(S, print_profile),
      .help = "Print the profile that the options make, as JSON."},

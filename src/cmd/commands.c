@@ -77,6 +77,16 @@ int command_print(const struct buf *text)
     return command_fail(&err);
 }
 
+char *command_take_secret(const char *value, const char *env)
+{
+    if (!value || !*value)
+        return NULL;
+    char *copy = mem_strdup(value);
+    if (value != getenv(env))
+        memset((char *)(uintptr_t)value, '*', strlen(value));
+    return copy;
+}
+
 size_t command_width(void)
 {
     struct winsize size;

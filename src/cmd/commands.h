@@ -46,6 +46,11 @@ int command_fail(const struct err *err);
 /* Print the buffer on standard output. Returns an exit code: a full disk is a failure. */
 int command_print(const struct buf *text);
 
+/* A secret that an option or the environment variable `env` gave: a heap copy, NULL when there is
+ * none. On the command line, where every user of the machine could read it, stars take its place.
+ */
+char *command_take_secret(const char *value, const char *env);
+
 /* Columns for help: the terminal's, within the manual's bounds; 80 when there is no terminal. */
 size_t command_width(void);
 

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/num.h"
+#include "cmd/commands.h"
 #include "model/plan.h"
 #include "model/redact.h"
 #include "model/result.h"
@@ -376,25 +377,13 @@ static bool read_hardware(struct run_settings *s, struct err *err)
     return ok;
 }
 
-/* Take the key out of the process's argument list, where every user of the machine can read it. */
-static const char *take_key(struct run_settings *s)
-{
-    const char *from_env = getenv("TOKGRID_API_KEY");
-    if (!s->api_key || !s->api_key[0])
-        return NULL;
-    s->own_key = mem_strdup(s->api_key);
-    if (s->api_key != from_env)
-        memset((char *)(uintptr_t)s->api_key, '*', strlen(s->api_key));
-    s->api_key = s->own_key;
-    return s->own_key;
-}
-
 bool run_settings_apply(struct run_settings *s, struct run_options *ret, struct err *err)
 {
+    s->own_key = command_take_secret(s->api_key, "TOKGRID_API_KEY");
     struct run_options o = {
         .url = s->url,
         .model = s->model,
-        .api_key = take_key(s),
+        .api_key = s->own_key,
         .ca_file = s->cacert,
         .insecure = s->insecure,
         .transport = transports[s->transport],

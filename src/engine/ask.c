@@ -186,13 +186,14 @@ bool ask_messages(const struct body *body, struct tokens *tokens, struct token_m
         return complain(c, COMPLAINT_VALUE, "messages", "must have at least one message");
     json_array_foreach(messages, i, message)
     {
-        const char *role = json_string_value(json_object_get(message, "role"));
+        const char *role;
+        size_t role_n;
         struct buf said;
-        if (!role || strlen(role) > 32)
+        if (!body_string(body, json_object_get(message, "role"), &role, &role_n) || role_n > 32)
             return complain(c, COMPLAINT_TYPE, "messages.role", "a short string");
         buf_init(&said, SIZE_MAX / 2);
         if (tokens)
-            template_open(tokens, role, strlen(role));
+            template_open(tokens, role, role_n);
         bool ok = add_content(body, json_object_get(message, "content"), tokens, memo,
                               text ? &said : NULL, c);
         if (tokens)
@@ -285,12 +286,16 @@ static bool fit_output(struct ask *ask, const struct ask_rules *rules, struct co
     return true;
 }
 
-static bool check_model(json_t *root, const struct ask_rules *rules, struct complaint *c)
+bool ask_check_model(const struct body *body, const struct ask_rules *rules, struct complaint *c)
 {
-    const char *model = json_string_value(json_object_get(root, "model"));
-    if (!rules->checks_model || !model || strcmp(model, rules->served_model) == 0)
+    const char *model;
+    size_t n;
+    if (!rules->checks_model ||
+        !body_string(body, json_object_get(body->root, "model"), &model, &n))
         return true;
-    return complain(c, COMPLAINT_MODEL, "model", "%s", model);
+    if (n == strlen(rules->served_model) && memcmp(model, rules->served_model, n) == 0)
+        return true;
+    return complain(c, COMPLAINT_MODEL, "model", "%.*s", n < 128 ? (int)n : 128, model);
 }
 
 static void read_id(json_t *root, struct ask *ask)
@@ -316,7 +321,7 @@ bool ask_read(const struct body *body, enum endpoint endpoint, const struct ask_
     ask.has_seed = field_value(body->root, "seed") != NULL;
     read_id(body->root, &ask);
     prompt->n = 0;
-    if (!check_model(body->root, rules, complaint) ||
+    if (!ask_check_model(body, rules, complaint) ||
         !(endpoint == ENDPOINT_CHAT ? ask_messages(body, prompt, memo, NULL, complaint)
                                     : read_prompt(body, prompt, memo, complaint)))
         return false;

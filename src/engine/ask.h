@@ -69,6 +69,10 @@ bool ask_read(const struct body *body, enum endpoint endpoint, const struct ask_
 bool ask_messages(const struct body *body, struct tokens *tokens, struct token_memo *memo,
                   struct buf *text, struct complaint *complaint) ATTR_CHECK;
 
+/* A request need not name a model; when it does, it is the one served. */
+bool ask_check_model(const struct body *body, const struct ask_rules *rules,
+                     struct complaint *c) ATTR_CHECK;
+
 /* Fill a complaint; always returns false. */
 bool complain(struct complaint *c, enum complaint_kind kind, const char *param, const char *format,
               ...) ATTR_PRINTF(4, 5);

@@ -74,9 +74,8 @@ static bool read_for_tokenize(struct service *s, const struct body *body, struct
     s->prompt.n = 0;
     if (!json_is_object(body->root))
         return complain(c, COMPLAINT_TYPE, "body", "an object");
-    const char *model = json_string_value(json_object_get(body->root, "model"));
-    if (s->rules.checks_model && model && strcmp(model, s->rules.served_model) != 0)
-        return complain(c, COMPLAINT_MODEL, "model", "%s", model);
+    if (!ask_check_model(body, &s->rules, c))
+        return false;
     if (json_object_get(body->root, "messages"))
         return ask_messages(body, &s->prompt, &s->memo, NULL, c);
     if (!body_string(body, json_object_get(body->root, "prompt"), &p, &n))

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/num.h"
@@ -79,12 +78,36 @@ static const struct fault defaults[FAULT_KINDS] = {
     [FAULT_CUT_PROMPT] = {.count = 512},
 };
 
-/* "token, for, request, ..." */
-static void list_keys(enum fault_kind kind, struct buf *out)
+/* "token, for, request, ..."; without `common` only those that not every kind has. */
+static void list_keys(enum fault_kind kind, bool common, struct buf *out)
 {
+    const char *before = "";
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        if (!(keys[i].kinds & HAS(kind)) || (!common && keys[i].kinds == ALL))
+            continue;
+        buf_addf(out, "%s%s", before, keys[i].name);
+        before = ", ";
+    }
+}
+
+void faults_describe(struct buf *out)
+{
+    const char *before = "";
+
+    for (int i = 0; i < FAULT_KINDS; i++) {
+        buf_addf(out, "%-13s %s\n%-13s keys: ", fault_kinds[i].name, fault_kinds[i].help, "");
+        list_keys((enum fault_kind)i, false, out);
+        buf_addc(out, '\n');
+    }
+    buf_adds(out,
+             "every kind    which requests are hit, by number, by how many are open, by chance\n"
+             "              keys: ");
     for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-        if (keys[i].kinds & HAS(kind))
-            buf_addf(out, "%s%s", out->len ? ", " : "", keys[i].name);
+        if (keys[i].kinds == ALL) {
+            buf_addf(out, "%s%s", before, keys[i].name);
+            before = ", ";
+        }
+    buf_addc(out, '\n');
 }
 
 static bool find_kind(const char *name, enum fault_kind *ret, const char *where, struct err *err)
@@ -150,7 +173,7 @@ static bool read_pair(char *pair, struct fault *f, const char *where, struct err
         return set_value(&keys[i], value, f) || bad_value(&keys[i], value, where, err);
     }
     buf_init(&names, 512);
-    list_keys(f->kind, &names);
+    list_keys(f->kind, true, &names);
     err_set(err, ERR_USAGE, "%s: '%.60s' is no key of %s; it takes %s", where, pair,
             fault_kinds[f->kind].name, names.p);
     buf_release(&names);

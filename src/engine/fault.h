@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 
 enum fault_kind {
@@ -54,11 +55,13 @@ struct faults {
     size_t n;
 };
 
-/* One line about each kind and its keys, for the manual. */
 struct fault_kind_row {
-    const char *name, *help;
+    const char *name, *help; /* one line */
 };
 extern const struct fault_kind_row fault_kinds[FAULT_KINDS];
+
+/* All kinds with their keys, for a reader. */
+void faults_describe(struct buf *out);
 
 /* Append a fault. `where` begins the error's text: "--fault" or "faults.txt:3". */
 bool faults_add(struct faults *f, const char *spec, const char *where, struct err *err) ATTR_CHECK;

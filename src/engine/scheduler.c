@@ -48,8 +48,6 @@ static void enter_waiting(struct scheduler *s, struct sequence *q, bool front)
     else
         TAILQ_INSERT_TAIL(&s->waiting, q, queue);
     s->waiting_count++;
-    if (TAILQ_FIRST(&s->waiting) == q)
-        s->head_blocked = false;
 }
 
 static void leave_queue(struct scheduler *s, struct sequence *q)
@@ -57,8 +55,6 @@ static void leave_queue(struct scheduler *s, struct sequence *q)
     if (q->state == SEQUENCE_DONE)
         return;
     if (q->state == SEQUENCE_WAITING) {
-        if (TAILQ_FIRST(&s->waiting) == q)
-            s->head_blocked = false;
         TAILQ_REMOVE(&s->waiting, q, queue);
         s->waiting_count--;
     } else {
@@ -72,7 +68,7 @@ static void drop_blocks(struct scheduler *s, struct sequence *q)
     while (q->block_count > 0) /* the last first: it is evicted first */
         kv_pool_drop(&s->pool, q->blocks[--q->block_count]);
     q->computed = 0;
-    s->head_blocked = false;
+    s->head_blocked = false; /* whoever is the first now may fit */
 }
 
 void scheduler_add(struct scheduler *s, struct sequence *q)
@@ -101,7 +97,6 @@ static void preempt(struct scheduler *s, struct sequence *q)
     leave_queue(s, q);
     drop_blocks(s, q);
     enter_waiting(s, q, true);
-    s->step.preempted++;
     s->counts.preemptions++;
 }
 
@@ -294,7 +289,7 @@ const struct step *scheduler_plan(struct scheduler *s, int decode_limit)
     };
     plan_decodes(s, decode_limit);
     plan_chunks(s);
-    while (!step->preempted && admit_first(s, false))
+    while (admit_first(s, false))
         ;
     return step;
 }

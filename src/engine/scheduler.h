@@ -19,8 +19,8 @@
  *
  * When a decoding sequence needs a block and none is left, the latest admitted sequence is
  * pre-empted: it loses its blocks and goes back to the front of the queue, to be computed anew,
- * prompt and output, as far as the cache does not have them still. A step that pre-empted admits
- * nobody.
+ * prompt and output, as far as the cache does not have them still. Until it fits again nobody is
+ * admitted.
  *
  * A sequence alone always fits: the caller sees to blocks >= (prompt + output) / block_size.
  * Cost: a step is linear in its sequences; blocks, queues and removal are O(1). */
@@ -79,7 +79,6 @@ struct step {
     size_t count, cap;
     int decodes, warm, cold;
     int paused;                           /* decoding sequences held back by decode_limit */
-    int preempted;                        /* while this step was planned */
     int64_t decode_context, warm_context; /* tokens, summed over the sequences of the kind */
     int64_t tokens_left;                  /* of step_tokens */
 };

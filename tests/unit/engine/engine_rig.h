@@ -5,8 +5,7 @@
  * exact, to the microsecond. The profile, in microseconds of engine time:
  *   decode   1000 + 10 x sequences + mean context
  *   warm     3000 + 100 x sequences + mean context
- *   prefill  P(L) = 10 L + L^2
- * A profile whose gpu begins with "0" takes no time at all. */
+ *   prefill  P(L) = 10 L + L^2 */
 #ifndef TOKGRID_TESTS_ENGINE_RIG_H
 #define TOKGRID_TESTS_ENGINE_RIG_H
 
@@ -43,24 +42,29 @@ void __wrap_loop_timer_set(struct loop *l, struct loop_timer *t, int64_t at)
     __real_loop_timer_set(l, t, at);
 }
 
+static const double *odd_ns; /* what everything takes instead */
+
 static inline double us(double v)
 {
-    return v * (double)NS_PER_US;
+    return odd_ns ? *odd_ns : v * (double)NS_PER_US;
 }
 
 double profile_decode_ns(const struct profile *p, double mean_context, double batch)
 {
-    return p->gpu[0] == '0' ? 0 : us(1000 + 10 * batch + mean_context);
+    (void)p;
+    return us(1000 + 10 * batch + mean_context);
 }
 
 double profile_warm_ns(const struct profile *p, double mean_context, double batch)
 {
-    return p->gpu[0] == '0' ? 0 : us(3000 + 100 * batch + mean_context);
+    (void)p;
+    return us(3000 + 100 * batch + mean_context);
 }
 
 double profile_prefill_ns(const struct profile *p, double from, double to)
 {
-    return p->gpu[0] == '0' ? 0 : us(10 * (to - from) + to * to - from * from);
+    (void)p;
+    return us(10 * (to - from) + to * to - from * from);
 }
 
 const struct cause *profile_cause(const struct profile *p, int requests, double mean_prompt)
@@ -145,6 +149,7 @@ static inline struct rig *rig_new(const struct profile *profile, double speed)
 
     r->start = fake_now = 1000 * NS_PER_S;
     timer_at = INT64_MAX;
+    odd_ns = NULL;
     r->profile = *profile;
     r->loop = loop_new(&err);
     assert_non_null(r->loop);

@@ -1,5 +1,6 @@
 /* test_engine.c - tokens at their planned instants; arrival, pace, ends, counters. Microseconds;
  * engine_rig.h has the formulas behind the figures. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -69,23 +70,27 @@ static void test_mixed_steps(void **state)
     rig_free(r);
 }
 
-static void test_a_profile_of_zeros(void **state)
+/* Figures that no profile should hold: time goes on, and the loop is never held up. */
+static void test_odd_step_times(void **state)
 {
-    struct profile p = plain;
-    struct rig *r;
+    static const struct {
+        double ns;
+        int64_t planned_ns;
+    } rows[] = {
+        {0, 1}, {-5, 1}, {NAN, 1}, {1e300, (int64_t)1e18}, {INFINITY, (int64_t)1e18},
+    };
     (void)state;
 
-    p.gpu[0] = '0';
-    r = rig_new(&p, 1);
-    ask(r, 0, 20, 5);
-    for (int i = 0; i < 10; i++) { /* a step a turn at most: the loop is never held up */
-        int64_t before = stats(r).steps;
-        fake_now += NS_PER_US;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct rig *r = rig_new(&plain, 1);
+        odd_ns = &rows[i].ns;
+        ask(r, 0, 20, 3);
         turn(r);
-        assert_true(stats(r).steps <= before + 1);
+        assert_int_equal(timer_at, r->start + rows[i].planned_ns);
+        turns(r, 10);
+        assert_int_equal(r->c[0].ends, rows[i].planned_ns == 1);
+        rig_free(r);
     }
-    assert_int_equal(r->c[0].ends, 1);
-    rig_free(r);
 }
 
 /* --- arrival --- */
@@ -121,7 +126,12 @@ static void test_arrival_after_the_last_step(void **state)
     ask_at(r, 1, 0, 3, 1, 3150);
     pass_until(r, 9000);
     assert_int_equal(r->c[0].at[0], 3190);
-    assert_int_equal(r->c[1].at[0], 3150 + 3103);
+    assert_int_equal(r->c[1].at[0], 3150 + 3103); /* 6253 */
+
+    /* one that took long to get here: until 6253 the engine was busy with the other */
+    ask_at(r, 2, 0, 3, 1, 5000);
+    pass_until(r, 20000);
+    assert_int_equal(r->c[2].at[0], 6253 + 3103);
     rig_free(r);
 }
 
@@ -354,6 +364,11 @@ static void abort_everybody(struct client *c)
         engine_abort_all(c->rig->engine);
 }
 
+static void end_everybody(struct client *c)
+{
+    engine_abort_all(c->rig->engine);
+}
+
 static void ask_again(struct client *c)
 {
     if (c->ends < 2) {
@@ -368,7 +383,8 @@ static void test_calls_from_callbacks(void **state)
     struct rig *r = rig_new(&plain, 1);
     (void)state;
 
-    for (int i = 0; i < 4; i++)
+    ask(r, 0, 3, 2); /* goes with its last token */
+    for (int i = 1; i < 4; i++)
         ask(r, i, 3, 5);
     r->c[0].on_token = abort_itself;
     r->c[1].on_token = abort_the_next;
@@ -405,6 +421,15 @@ static void test_abort_all(void **state)
     assert_int_equal(stats(r).requests_done, 1);
     assert_waiting(r, 0, 0);
     engine_abort_all(r->engine); /* nobody */
+
+    ask(r, 4, 3, 2);
+    ask(r, 5, 3, 5);
+    r->c[4].on_end = end_everybody;
+    pass_until(r, 60000);
+    assert_int_equal(r->c[4].ends, 1);
+    assert_int_equal(r->c[4].why, ENGINE_END_LENGTH);
+    assert_int_equal(r->c[5].ends, 1);
+    assert_int_equal(r->c[5].why, ENGINE_END_ABORTED);
     rig_free(r);
 }
 
@@ -476,12 +501,15 @@ static void test_preemption_storm(void **state)
         pass_until(r, 2000 + i * 2000);
         engine_preempt(r->engine, 2);
     }
-    assert_in_range(stats(r).preemptions, 10, 60);
+    pass_until(r, 64000); /* the last of it is over */
+    int64_t preemptions = stats(r).preemptions;
+    assert_in_range(preemptions, 10, 60);
     pass_until(r, 900000);
     for (int i = 0; i < 3; i++) { /* not a token is lost or given twice */
         assert_int_equal(r->c[i].count, 50);
         assert_int_equal(r->c[i].ends, 1);
     }
+    assert_int_equal(stats(r).preemptions, preemptions);
     assert_int_equal(stats(r).generated_tokens, 150);
     assert_int_equal(stats(r).prompt_tokens, 9);
     rig_free(r);
@@ -493,7 +521,7 @@ int main(void)
         cmocka_unit_test(test_a_prompt_alone),
         cmocka_unit_test(test_speed),
         cmocka_unit_test(test_mixed_steps),
-        cmocka_unit_test(test_a_profile_of_zeros),
+        cmocka_unit_test(test_odd_step_times),
         cmocka_unit_test(test_idle_counts_from_arrival),
         cmocka_unit_test(test_arrival_after_the_last_step),
         cmocka_unit_test(test_together_in_one_turn),

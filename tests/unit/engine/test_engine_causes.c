@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "base/num.h"
 #include "engine_rig.h"
 
 static struct rig *rig_with_cause(const struct cause *c, double speed)
@@ -41,6 +42,21 @@ static void test_cause_max_running(void **state)
     assert_int_equal(r->c[2].ends, 1); /* it went on when the others were done */
     assert_true(r->c[2].at[1] > r->c[0].at[9]);
     assert_int_equal(stats(r).preemptions, 0);
+    rig_free(r);
+}
+
+static void test_really_waiting_is_seen_as_it_is(void **state)
+{
+    struct rig *r = rig_with_cause(
+        &(struct cause){
+            .context_tokens = 3, .concurrency = 3, .max_running = 1, .waiting_seen = true},
+        1);
+    (void)state;
+
+    for (int i = 0; i < 3; i++)
+        ask(r, i, 3, 10);
+    pass_until(r, 5000);
+    assert_waiting(r, 1, 2);
     rig_free(r);
 }
 
@@ -127,6 +143,8 @@ static void test_cause_hold(void **state)
         int64_t until = first + (int64_t)(30000 / speeds[i]);
         ask(r, 0, 3, 900);
         ask(r, 1, 3, 900);
+        turn(r);
+        fake_now += (first + 2000) * NS_PER_US; /* the loop is late: the plan counts */
         pass_until(r, from - 1);
         assert_waiting(r, 2, 0);
         pass_until(r, from + 1100); /* the step that runs is done */
@@ -187,6 +205,15 @@ static void test_cause_waiting_seen(void **state)
     pass_until(r, 20000);
     assert_int_equal(r->c[0].ends, 1);
     assert_waiting(r, 0, 0);
+
+    ask(r, 1, 3, 20);
+    pass_until(r, 25000);
+    ask(r, 2, 3, 20);
+    assert_waiting(r, 1, 1);
+    engine_abort(r->engine, r->c[2].request); /* gone before its first token: nobody waits for it */
+    pass_until(r, 30000);
+    assert_waiting(r, 1, 1);
+    assert_int_equal(r->c[1].ends, 0);
     rig_free(r);
 }
 
@@ -208,10 +235,15 @@ static void test_cause_looped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cause_max_running),  cmocka_unit_test(test_cause_ends_with_the_set),
-        cmocka_unit_test(test_cause_decoding),     cmocka_unit_test(test_cause_laggard),
-        cmocka_unit_test(test_cause_hold),         cmocka_unit_test(test_who_ends_a_hold),
-        cmocka_unit_test(test_cause_waiting_seen), cmocka_unit_test(test_cause_looped),
+        cmocka_unit_test(test_cause_max_running),
+        cmocka_unit_test(test_really_waiting_is_seen_as_it_is),
+        cmocka_unit_test(test_cause_ends_with_the_set),
+        cmocka_unit_test(test_cause_decoding),
+        cmocka_unit_test(test_cause_laggard),
+        cmocka_unit_test(test_cause_hold),
+        cmocka_unit_test(test_who_ends_a_hold),
+        cmocka_unit_test(test_cause_waiting_seen),
+        cmocka_unit_test(test_cause_looped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,7 +25,7 @@ enum op {
     END,
     ADD,     /* "A10 > 3": a prompt and how many tokens come of it */
     STEP,    /* "c0[0,8)": what is planned and done */
-    LIMITED, /* "2: d0@4+": the same, with at most two decoding */
+    LIMIT,   /* "2": how many may decode from now on */
     PLAN,    /* what is planned; it is done by APPLY */
     JOIN,    /* the step, after others were let join it */
     APPLY,   /* what came of it */
@@ -179,6 +179,22 @@ static const struct scenario scenarios[] = {
         },
     },
     {
+        "the first of the queue fits as soon as another has computed its prefix",
+        {.blocks = 10,
+         .block_size = 4,
+         .max_running = 9,
+         .step_tokens = 8,
+         .warm_tokens = 20,
+         .prefix_cache = true},
+        {
+            {ADD, "A24 > 9"},
+            {ADD, "A24 B4 > 1"}, /* seven blocks; four are left, and two come from the cache */
+            {STEP, "c0[0,8)"},
+            {STATE, "waiting 1 used 6"},
+            {STEP, "c0[8,16) w1[16,28)!"}, /* now four come from there */
+        },
+    },
+    {
         "of an evicted prompt the end goes first",
         {.blocks = 4, .block_size = 4, .max_running = 9, .step_tokens = 100, .prefix_cache = true},
         {
@@ -219,7 +235,7 @@ static const struct scenario scenarios[] = {
         },
     },
     {
-        "who needs a block and is the latest goes itself; then nobody is admitted",
+        "who needs a block and is the latest goes itself; nobody passes it",
         {.blocks = 5, .block_size = 4, .max_running = 9, .step_tokens = 100},
         {
             {ADD, "A9 > 3"},
@@ -369,17 +385,28 @@ static const struct scenario scenarios[] = {
         {.blocks = 100, .block_size = 4, .max_running = 9, .step_tokens = 100},
         {
             {ADD, "A4 > 4"},
-            {ADD, "B4 > 4"},
-            {ADD, "C4 > 4"},
-            {LIMITED, "1: c0[0,4)+ c1[0,4)+ c2[0,4)+"},
+            {ADD, "B4 > 9"},
+            {ADD, "C4 > 9"},
+            {LIMIT, "1"},
+            {STEP, "c0[0,4)+ c1[0,4)+ c2[0,4)+"},
             {STATE, "paused 0"},
-            {LIMITED, "2: d0@4+ d1@4+"},
+            {LIMIT, "2"},
+            {STEP, "d0@4+ d1@4+"},
             {STATE, "running 3 paused 1 used 5"},
-            {LIMITED, "0: "},
+            {LIMIT, "0"},
+            {STEP, ""},
             {STATE, "running 3 paused 3 used 5"},
-            {LIMITED, "1: d0@5+"},
+            {LIMIT, "1"},
+            {STEP, "d0@5+"},
+            {LIMIT, "9"},
             {STEP, "d0@6! d1@5+ d2@4+"},
             {STATE, "running 2 paused 0"},
+            {STEP, "d1@6+ d2@5+"},
+            {LIMIT, "1"},
+            {ADD, "D4 > 1"},
+            {PLAN, "d1@7 c3[0,4)"},
+            {REMOVE, "2"}, /* paused: not in this step, whatever place it had in the last */
+            {APPLY, "d1@7+ c3[0,4)!"},
         },
     },
     {
@@ -390,7 +417,8 @@ static const struct scenario scenarios[] = {
             {ADD, "B4 > 3"},
             {ADD, "C4 > 3"},
             {STEP, "c0[0,4)+ c1[0,4)+ c2[0,4)+"},
-            {LIMITED, "1: d0@4+"},
+            {LIMIT, "1"},
+            {STEP, "d0@4+"},
             {STATE, "running 2 paused 1 waiting 1 used 3"},
         },
     },
@@ -401,7 +429,7 @@ static const struct scenario scenarios[] = {
 struct rig {
     struct scheduler s;
     struct sequence q[MAX_SEQUENCES];
-    int count;
+    int count, limit;
     char text[512], *end;
 };
 
@@ -515,7 +543,7 @@ static void say_state(struct rig *r, const char *names)
 static void run_line(struct rig *r, const struct line *l)
 {
     const char *text = l->text;
-    int n = l->op == LIMITED || l->op == REMOVE || l->op == PREEMPT ? read_number(&text) : INT_MAX;
+    int n = read_number(&text);
 
     r->end = r->text;
     *r->end = '\0';
@@ -524,10 +552,10 @@ static void run_line(struct rig *r, const struct line *l)
     case REMOVE: scheduler_remove(&r->s, &r->q[n]); return;
     case PREEMPT: scheduler_preempt(&r->s, n); return;
     case FLUSH: kv_pool_flush(&r->s.pool); return;
-    case LIMITED: text += strlen(": "); /* fall through */
+    case LIMIT: r->limit = n; return;
     case STEP:
     case PLAN:
-        scheduler_plan(&r->s, n);
+        scheduler_plan(&r->s, r->limit);
         say_step(r, l->op != PLAN);
         break;
     case JOIN:
@@ -544,7 +572,7 @@ static void run_line(struct rig *r, const struct line *l)
 static void test_scenario(void **state)
 {
     const struct scenario *c = *state;
-    struct rig r = {0};
+    struct rig r = {.limit = INT_MAX};
 
     scheduler_init(&r.s, &c->limits);
     for (const struct line *l = c->lines; l->op != END; l++)
