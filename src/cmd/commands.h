@@ -16,6 +16,7 @@ extern const struct command cmd_demo;
 extern const struct command cmd_engine;
 extern const struct command cmd_hardware;
 extern const struct command cmd_help;
+extern const struct command cmd_predict;
 extern const struct command cmd_probe;
 extern const struct command cmd_run;
 extern const struct command cmd_selftest;
