@@ -12,10 +12,13 @@
 #include "base/err.h"
 #include "cmd/options.h"
 
+extern const struct command cmd_demo;
+extern const struct command cmd_engine;
 extern const struct command cmd_hardware;
 extern const struct command cmd_help;
 extern const struct command cmd_probe;
 extern const struct command cmd_run;
+extern const struct command cmd_selftest;
 extern const struct command cmd_show;
 extern const struct command cmd_version;
 

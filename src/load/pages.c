@@ -53,6 +53,7 @@ static struct page *fetch_page(struct pages *p, const char *path)
         page->status = reply.status;
         snprintf(page->content_type, sizeof page->content_type, "%s", reply.content_type);
         snprintf(page->location, sizeof page->location, "%s", reply.location);
+        snprintf(page->server, sizeof page->server, "%s", reply.server);
         page->len = reply.body.len;
         page->body = buf_detach(&reply.body);
         page->json = json_loadb(page->body, page->len, 0, NULL);

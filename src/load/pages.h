@@ -19,7 +19,7 @@ struct page {
     char *body; /* NUL-ended */
     size_t len;
     json_t *json; /* parsed body; NULL when it is no JSON */
-    char content_type[96], location[256];
+    char content_type[96], location[256], server[64];
     struct err err; /* why there was no answer */
 };
 

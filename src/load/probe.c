@@ -300,6 +300,7 @@ bool session_probe(struct session *s, struct err *err)
     session_phase(s, PHASE_PROBE, 0);
     if (!wait_until_loaded(s, err) || !choose_model(s, err))
         return false;
+    session_note_emulator(s);
     s->dialect = dialect_detect(s->pages);
     s->dialect->learn(s->pages, s->model, &s->facts);
     keep_facts(s);
@@ -313,7 +314,7 @@ bool session_probe(struct session *s, struct err *err)
         session_event(s, "warning",
                       "%s gives no usable /metrics: queueing will be inferred from the streams",
                       s->dialect->name);
-    s->gpus = s->result->client.remote ? NULL : hardware_probe_new(NULL);
+    s->gpus = s->result->client.remote || s->emulated ? NULL : hardware_probe_new(NULL);
     if (metrics || s->gpus)
         s->monitor = monitor_start(&s->endpoint, s->dialect, metrics, s->gpus, 200 * NS_PER_MS);
     session_show(s);

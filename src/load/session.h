@@ -79,6 +79,7 @@ struct session {
     double fastest_stream_tok_s; /* for the `window` capacity rule */
     double prefill_tok_s;        /* newest estimate */
     bool gone;                   /* the server answers nothing any more */
+    bool emulated;               /* the server is tokgrid's own emulator */
     bool abort_failed;           /* aborting by id does not work here */
     int64_t first_tokens;        /* max_tokens that makes the server show a first piece of text */
 
@@ -125,6 +126,11 @@ bool session_server_alive(struct session *s);
 /* probe.c: connect, find model and engine, learn limits and features. */
 bool session_connect(struct session *s, struct err *err) ATTR_CHECK;
 bool session_probe(struct session *s, struct err *err) ATTR_CHECK;
+
+/* emulated.c: recognise tokgrid's own emulator, whose results are `simulated`; the hardware that it
+ * pretends to be, where it says so (*ret is zeroed). */
+void session_note_emulator(struct session *s);
+void session_emulated_hardware(const struct session *s, struct machine *ret);
 
 /* calibrate.c: what the server obeys, token source, words to tokens, idle TTFT. */
 bool session_calibrate(struct session *s, struct err *err) ATTR_CHECK;

@@ -1,7 +1,7 @@
 /* conn.c - connect, TLS by memory BIOs, scattered writes, stamped reads.
  *
- * OpenSSL never touches the socket: recvmsg is ours, so that a read's stamp (and the kernel's own
- * receive stamp, SO_TIMESTAMPNS) exists for TLS as well; the cipher text goes in and out through
+ * OpenSSL never touches the socket: stamp_read does, so that a read's stamp (and the kernel's own
+ * receive stamp) exists for TLS as well; the cipher text goes in and out through
  * memory BIOs.
  *
  *   connecting --writable--> [handshaking] --> open --EOF or error--> closed (on_close, once)
@@ -29,6 +29,7 @@
 
 #include "base/clock.h"
 #include "base/num.h"
+#include "net/stamp.h"
 
 enum conn_state { CONNECTING, HANDSHAKING, OPEN, CLOSED, DEAD };
 enum { READ_BYTES = 65536 };
@@ -57,26 +58,6 @@ struct conn {
 /* Reads land here: one buffer for each thread, since a read is consumed before the next one. */
 static _Thread_local char cipher_bytes[READ_BYTES];
 static _Thread_local char plain_bytes[READ_BYTES];
-
-/* CLOCK_REALTIME minus CLOCK_MONOTONIC, measured anew once a second: kernel stamps are real time.
- * The tightest of three looks, since a pre-emption inside one would shift a second of stamps. */
-static int64_t realtime_offset(int64_t now)
-{
-    static _Thread_local int64_t offset, measured_at;
-    int64_t tightest = INT64_MAX;
-
-    if (measured_at != 0 && now - measured_at <= NS_PER_S)
-        return offset;
-    for (int i = 0; i < 3; i++) {
-        int64_t before = clock_now(), real = clock_realtime(), span = clock_now() - before;
-        if (span >= tightest)
-            continue;
-        tightest = span;
-        offset = real - (before + span / 2);
-    }
-    measured_at = now;
-    return offset;
-}
 
 static void want(struct conn *c, uint32_t events)
 {
@@ -257,17 +238,6 @@ static void write_tls(struct conn *c)
     }
 }
 
-static int64_t kernel_stamp(struct msghdr *msg)
-{
-    for (struct cmsghdr *h = CMSG_FIRSTHDR(msg); h; h = CMSG_NXTHDR(msg, h))
-        if (h->cmsg_level == SOL_SOCKET && h->cmsg_type == SCM_TIMESTAMPNS) {
-            struct timespec t;
-            memcpy(&t, CMSG_DATA(h), sizeof t);
-            return (int64_t)t.tv_sec * NS_PER_S + t.tv_nsec;
-        }
-    return 0;
-}
-
 /* Hand the plain text of one read to the owner, then see to what TLS wants to say. */
 static void deliver_tls(struct conn *c, size_t n, const struct read_stamp *stamp)
 {
@@ -295,17 +265,9 @@ static void deliver_tls(struct conn *c, size_t n, const struct read_stamp *stamp
 
 static void read_once(struct conn *c)
 {
-    struct iovec iov = {cipher_bytes, sizeof cipher_bytes};
-    union {
-        struct cmsghdr align;
-        char bytes[CMSG_SPACE(sizeof(struct timespec))];
-    } control;
-    struct msghdr msg = {.msg_iov = &iov,
-                         .msg_iovlen = 1,
-                         .msg_control = &control,
-                         .msg_controllen = sizeof control};
-    ssize_t n = recvmsg(c->watch.fd, &msg, 0);
-    struct read_stamp stamp = {.at = clock_now()};
+    struct read_stamp stamp = {0};
+    ssize_t n =
+        stamp_read(c->watch.fd, cipher_bytes, sizeof cipher_bytes, &stamp.at, &stamp.kernel_at);
     if (n < 0) {
         if (errno != EAGAIN && errno != EINTR)
             fail_errno(c, errno);
@@ -318,8 +280,6 @@ static void read_once(struct conn *c)
             fail(c, ERR_CONNECT, "TLS", "the server closed the connection during the handshake");
         return;
     }
-    int64_t kernel = kernel_stamp(&msg);
-    stamp.kernel_at = kernel ? kernel - realtime_offset(stamp.at) : 0;
     stamp.bytes = (size_t)n;
     stamp.serial = ++c->reads;
     if (c->ssl)
@@ -445,7 +405,7 @@ struct conn *conn_new(struct loop *loop, const struct endpoint *endpoint,
     }
     if (addr->sa_family != AF_UNIX) {
         setsockopt(c->watch.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-        setsockopt(c->watch.fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on);
+        stamp_enable(c->watch.fd);
     }
     int problem = connect(c->watch.fd, addr, endpoint->addr_len) == 0 ? 0 : errno;
     if (problem && problem != EINPROGRESS && problem != EAGAIN) {

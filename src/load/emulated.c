@@ -1,0 +1,63 @@
+/* emulated.c - is the server this project's own emulator? Then the result says so.
+ *
+ * It gives itself away twice: by its Server header, which a proxy may replace, and by an object in
+ * its models list, which tells the profile and the speed. Either makes the result `simulated`; its
+ * hardware is then the profile's and not the machine's that runs the emulator. */
+#include <string.h>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "load/session.h"
+
+static const char models_path[] = "/v1/models";
+
+static json_t *emulator_object(const struct session *s)
+{
+    json_t *object = json_at(pages_json(s->pages, models_path), "emulator");
+    const char *name = json_string_at(object, "name");
+    return name && strcmp(name, "tokgrid-engine") == 0 ? object : NULL;
+}
+
+/* "profile rtx3090-24gb, 20 times faster than its figures" */
+static void note(struct session *s, json_t *object)
+{
+    char version[64] = "", profile[96] = "unknown", times[64] = "";
+    double speed;
+
+    dialect_copy(version, sizeof version, object, "version");
+    dialect_copy(profile, sizeof profile, object, "profile");
+    if (json_number_at(object, "speed", &speed) && speed != 1)
+        snprintf(times, sizeof times, ", run at %.6g times its speed", speed);
+    result_add_note(s->result,
+                    "simulated: the server is tokgrid's emulated engine %s with the profile %s%s; "
+                    "the figures are the profile's, not a machine's",
+                    version, profile, times);
+    session_event(s, "info", "the server is tokgrid's emulated engine: the result is simulated");
+}
+
+void session_note_emulator(struct session *s)
+{
+    json_t *object = emulator_object(s);
+    const struct page *models = pages_get(s->pages, models_path);
+
+    s->emulated = object != NULL || text_starts(models->server, "tokgrid-engine/");
+    if (!s->emulated)
+        return;
+    mem_set_string(&s->result->kind, "simulated");
+    note(s, object);
+}
+
+void session_emulated_hardware(const struct session *s, struct machine *ret)
+{
+    json_t *object = emulator_object(s);
+    char gpu[96];
+    double vram;
+
+    if (!dialect_copy(gpu, sizeof gpu, object, "gpu"))
+        return;
+    ret->gpu_count = 1;
+    ret->gpus[0].name = mem_strdup(gpu);
+    if (json_number_at(object, "vram_bytes", &vram) && vram >= 1 && vram < 1e15)
+        ret->gpus[0].vram_bytes = (int64_t)vram;
+    ret->source = mem_strdup("simulated by the server");
+}
