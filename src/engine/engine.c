@@ -13,6 +13,7 @@
 
 #include <assert.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -58,7 +59,7 @@ struct engine {
     /* what bends the rules for the present requests */
     const struct cause *cause;
     bool cause_stale; /* a request came or went: to be looked up anew */
-    int paused;       /* sequences that it keeps from decoding in the present step */
+    int paused;       /* sequences that it keeps waiting in the present step */
     int preempt_count;
 
     int64_t requests_done, steps, late_ns;
@@ -94,6 +95,11 @@ static int64_t after_first_token(const struct engine *e, double engine_s)
     return e->first_token_at + (int64_t)(engine_s * (double)NS_PER_S / e->speed);
 }
 
+static int running_limit(const struct cause *c)
+{
+    return c && c->max_running > 0 ? c->max_running : INT_MAX;
+}
+
 /* How many may decode in a step that starts at `at`. When a pause lies there, none, and *ret_until
  * says how long. */
 static int decode_limit(const struct engine *e, int64_t at, int64_t *ret_until)
@@ -106,7 +112,20 @@ static int decode_limit(const struct engine *e, int64_t at, int64_t *ret_until)
         *ret_until = after_first_token(e, c->hold_until_s);
         return 0;
     }
-    return c->max_running > 0 ? c->max_running : INT_MAX;
+    if (!(c->decoding >= 1))
+        return running_limit(c);
+    /* whole numbers whose mean over the steps is c->decoding */
+    double n = (double)e->steps;
+    return (int)fmin(floor((n + 1) * c->decoding) - floor(n * c->decoding), running_limit(c));
+}
+
+/* Of the sequences that could decode: in a pause all wait, else those beyond the cause's limit. Who
+ * only comes round less often is running all the same. */
+static int count_waiting(const struct engine *e, const struct step *step, bool pause)
+{
+    int limit = pause ? 0 : running_limit(holding_cause(e));
+    int ready = step->decodes + step->paused;
+    return ready > limit ? ready - limit : 0;
 }
 
 /* --- steps --- */
@@ -114,6 +133,7 @@ static int decode_limit(const struct engine *e, int64_t at, int64_t *ret_until)
 static int64_t step_ns(const struct engine *e)
 {
     const struct step *s = &e->scheduler.step;
+    const struct cause *c = holding_cause(e);
     double cold = 0, decode = 0, warm = 0;
 
     for (size_t i = 0; s->cold > 0 && i < s->count; i++)
@@ -121,7 +141,10 @@ static int64_t step_ns(const struct engine *e)
             cold +=
                 profile_prefill_ns(e->profile, (double)s->items[i].from, (double)s->items[i].to);
     if (s->decodes > 0)
-        decode = profile_decode_ns(e->profile, (double)s->decode_context / s->decodes, s->decodes);
+        decode =
+            c && c->step_ns > 0
+                ? c->step_ns
+                : profile_decode_ns(e->profile, (double)s->decode_context / s->decodes, s->decodes);
     if (s->warm > 0)
         warm = profile_warm_ns(e->profile, (double)s->warm_context / s->warm, s->warm);
     double ns = (cold + (decode > warm ? decode : warm)) / e->speed;
@@ -148,7 +171,7 @@ static void begin_step(struct engine *e, int64_t at)
     scheduler_preempt(&e->scheduler, e->preempt_count);
     e->preempt_count = 0;
     const struct step *step = scheduler_plan(&e->scheduler, decode_limit(e, at, &hold_until));
-    e->paused = step->paused;
+    e->paused = count_waiting(e, step, hold_until > 0);
     if (step->count > 0) {
         e->phase = PHASE_STEPPING;
         e->start_at = at;

@@ -30,8 +30,8 @@
  *
  * Causes (profile_cause) bend this while exactly the requests they name are present, from the first
  * token of the last of them on (`looped` from the beginning): sequences that a cause keeps from
- * decoding hold their blocks, and are counted as waiting. A cause ends when a request comes or
- * goes, and is looked up anew.
+ * decoding hold their blocks, and are counted as waiting, but for those that it only lets come
+ * round less often. A cause ends when a request comes or goes, and is looked up anew.
  *
  * The engine knows tokens, not text: what a token looks like and how it is sent is the face's
  * business. One loop, one thread. Callbacks come only from loop_turn, or from engine_abort_all; in

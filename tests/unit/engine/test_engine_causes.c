@@ -85,6 +85,51 @@ static void test_cause_ends_with_the_set(void **state)
     rig_free(r);
 }
 
+/* Two and a half of three running sequences, of four in all: each step is 2 ms, whatever the
+ * table says, and the third gets a token in every other. */
+static void test_cause_decoding(void **state)
+{
+    struct rig *r = rig_with_cause(&(struct cause){.context_tokens = 3,
+                                                   .concurrency = 4,
+                                                   .max_running = 3,
+                                                   .decoding = 2.5,
+                                                   .step_ns = 2e6},
+                                   1);
+    (void)state;
+
+    for (int i = 0; i < 4; i++)
+        ask(r, i, 3, 900);
+    pass_until(r, 3403); /* warm: 3000 + 400 + 3 */
+    assert_waiting(r, 3, 1);
+    for (int step = 1; step <= 20; step++) {
+        pass_until(r, 3403 + step * 2000);
+        assert_waiting(r, 3, 1);
+        assert_int_equal(r->c[0].count, 1 + step);
+        assert_int_equal(r->c[1].count, 1 + step);
+        assert_in_range(r->c[2].count, 1 + step / 2, 1 + (step + 1) / 2);
+        assert_int_equal(r->c[3].count, 1);
+    }
+    rig_free(r);
+}
+
+/* All of three run, one of them is a laggard: nobody waits. */
+static void test_cause_laggard(void **state)
+{
+    struct rig *r = rig_with_cause(
+        &(struct cause){.context_tokens = 3, .concurrency = 3, .decoding = 2.25, .step_ns = 2e6},
+        1);
+    (void)state;
+
+    for (int i = 0; i < 3; i++)
+        ask(r, i, 3, 900);
+    pass_until(r, 3303 + 40 * 2000);
+    assert_waiting(r, 3, 0);
+    assert_int_equal(r->c[0].count, 41);
+    assert_int_equal(r->c[1].count, 41);
+    assert_int_equal(r->c[2].count, 11);
+    rig_free(r);
+}
+
 static void test_cause_hold(void **state)
 {
     static const double speeds[] = {1, 4};
@@ -193,6 +238,8 @@ int main(void)
         cmocka_unit_test(test_cause_max_running),
         cmocka_unit_test(test_really_waiting_is_seen_as_it_is),
         cmocka_unit_test(test_cause_ends_with_the_set),
+        cmocka_unit_test(test_cause_decoding),
+        cmocka_unit_test(test_cause_laggard),
         cmocka_unit_test(test_cause_hold),
         cmocka_unit_test(test_who_ends_a_hold),
         cmocka_unit_test(test_cause_waiting_seen),
