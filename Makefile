@@ -11,7 +11,8 @@ T =
 SANITIZED = unit fuzz-replay e2e
 
 .DEFAULT_GOAL := all
-.PHONY: all asan bench browser check clean demo fmt fuzz golden help install test tsan valgrind
+.PHONY: all asan bench browser check clean demo fmt fuzz golden help install roundtrip test tsan \
+    valgrind
 
 all: $(BUILD)/build.ninja ## build: the program is build/tokgrid
 	@ninja -C $(BUILD)
@@ -41,6 +42,9 @@ valgrind: all ## unit tests under valgrind
 fuzz: ## T=name S=60: fuzz one target for so many seconds; without T each of them
 	@$(MAKE) all BUILD=build-fuzz PRESET=fuzz
 	@tools/fuzz build-fuzz '$(T)' $(S)
+
+roundtrip: all ## the published matrices, emulated and measured: do they come back?
+	@tools/roundtrip --build $(BUILD)
 
 browser: all ## the pages in a real browser: screenshots, accessibility, scripts on and off
 	@tools/run-tests $(BUILD) '' browser
