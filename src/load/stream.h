@@ -45,7 +45,7 @@ struct record {
         second_token_at, last_token_at, close_at;
     int64_t connect_ns;
     int64_t prompt_tokens, completion_tokens, cached_tokens; /* -1: not said */
-    double prompt_ms; /* the server's own timing; NAN: not said */
+    double prompt_ms; /* the server's own timing, in the stream or its metrics; NAN: not said */
     int64_t token_events, reads, bytes;
     int64_t usage_growths; /* how often usage grew between token events */
     bool usage_fell;       /* it went down, or prompt_tokens changed: not to be trusted */
