@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""gguf2hf_test.py MKMODEL GGUF2HF - TAP test of tools/gguf2hf: a whole folder that says of the model
-what the GGUF says, the same weights in it, and one line about what it does not understand."""
+"""gguf2hf_test.py MKMODEL GGUF2HF - TAP test of tools/gguf2hf: a whole folder that says of the
+model what the GGUF says, the same weights in it, and one line about what it does not understand."""
 
 from __future__ import annotations
 
@@ -47,8 +47,9 @@ def check_tensors(folder: Path, gguf: bytes, config: dict[str, Any]) -> None:
     check("the weights call themselves random", "Random weights" in says["description"])
     check("three tensors and nine for each layer", len(header) == 3 + 9 * LAYERS)
     ends = sorted(tensor["data_offsets"] for tensor in header.values())
+    joined = all(before[1] == after[0] for before, after in zip(ends, ends[1:]))
     whole = ends[0][0] == 0 and ends[-1][1] == len(data)
-    check("one after the other, to the end", whole and all(a[1] == b[0] for a, b in zip(ends, ends[1:])))
+    check("one after the other, to the end", joined and whole)
     width, vocabulary = config["hidden_size"], config["vocab_size"]
     shapes = {
         "model.embed_tokens.weight": [vocabulary, width],
@@ -77,7 +78,9 @@ def check_tokenizer(folder: Path, config: dict[str, Any]) -> None:
     check("the end token", names[config["eos_token_id"]] == settings["eos_token"] == "<|end|>")
 
 
-def check_ends(gguf2hf: str, model: Path, plain: Path, folder: Path, config: dict[str, Any]) -> None:
+def check_ends(
+    gguf2hf: str, model: Path, plain: Path, folder: Path, config: dict[str, Any]
+) -> None:
     run(gguf2hf, "--end-every", str(ENDS), model, folder)
     ends = json.loads((folder / "generation_config.json").read_text())["eos_token_id"]
     tokenizer = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
