@@ -11,8 +11,8 @@ T =
 SANITIZED = unit fuzz-replay e2e
 
 .DEFAULT_GOAL := all
-.PHONY: all asan bench browser check clean demo fmt fuzz golden help install roundtrip test tsan \
-    valgrind
+.PHONY: all asan bench browser check clean demo fmt fuzz golden help install roundtrip test \
+    test-vllm tsan valgrind
 
 all: $(BUILD)/build.ninja ## build: the program is build/tokgrid
 	@ninja -C $(BUILD)
@@ -25,6 +25,10 @@ demo: all ## measure a real engine on this machine, in about two minutes
 
 test: all ## run the tests; T=word: only those with it in their name
 	@tools/run-tests $(BUILD) '$(T)' $(SUITES)
+
+test-vllm: all ## a real vLLM on this CPU, T=word as above; fetches 3 GB once, then ten minutes
+	@python3 tests/engine/vllm_tests.py --tokgrid $(BUILD)/tokgrid --mkmodel $(BUILD)/mkmodel \
+	    --engine-dir $(BUILD)/vllm '$(T)'
 
 check: all ## format, layers, headers alone, words, static analysis
 	@tools/run-tests $(BUILD) '$(T)' checks
@@ -65,4 +69,4 @@ clean: ## remove what was built, for every preset
 	rm -rf build build-asan build-ci build-fuzz build-tsan
 
 help: ## list the verbs
-	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18

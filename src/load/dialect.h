@@ -26,6 +26,9 @@ struct metric_names {
     const char *kv_used[DIALECT_NAMES];     /* 0..1 */
     const char *preemptions[DIALECT_NAMES]; /* counter */
     const char *prefix_hits[DIALECT_NAMES]; /* counter of prompt tokens found in the cache */
+    /* a histogram over the requests that ended: from being scheduled to the first token */
+    const char *prefill_s[DIALECT_NAMES]; /* its sum, seconds */
+    const char *prefills[DIALECT_NAMES];  /* its count */
 };
 
 /* What is known about the server. Numbers are 0 when unknown; sources say where they stand. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "load/dialect.h"
 #include "load/metrics_text.h"
 
@@ -45,13 +46,40 @@ static void learn_kv(const char *text, size_t n, struct server_facts *facts)
              "GET /metrics %s num_gpu_blocks x block_size", info);
 }
 
+/* The model's Hugging Face id, or the folder its files lie in. That says more of the machine than
+ * of the model, but for its last part; in the hub's cache it ends ORG--NAME/snapshots/REVISION. */
+static void learn_model(const char *root, struct server_facts *facts)
+{
+    static const char hub[] = "/models--", snapshots[] = "/snapshots/";
+    const char *repo = strstr(root, hub), *snapshot = repo ? strstr(repo, snapshots) : NULL;
+    const char *dashes = snapshot ? strstr(repo + sizeof hub - 1, "--") : NULL;
+    size_t n = strlen(root);
+
+    if (dashes && dashes < snapshot) {
+        char id[sizeof facts->model];
+        const char *org = repo + sizeof hub - 1, *name = dashes + 2;
+        const char *revision = snapshot + sizeof snapshots - 1;
+        snprintf(id, sizeof id, "%.*s/%.*s", (int)(dashes - org), org, (int)(snapshot - name),
+                 name);
+        text_printable(facts->model, sizeof facts->model, id, strlen(id));
+        text_printable(facts->revision, sizeof facts->revision, revision, strcspn(revision, "/"));
+        return;
+    }
+    while (n > 1 && root[n - 1] == '/')
+        n--;
+    const char *slash = *root == '/' || *root == '.' ? memrchr(root, '/', n) : NULL;
+    const char *name = slash && slash + 1 < root + n ? slash + 1 : root;
+    text_printable(facts->model, sizeof facts->model, name, (size_t)(root + n - name));
+}
+
 static void learn(struct pages *pages, const char *model, struct server_facts *facts)
 {
     json_t *card = dialect_model_card(pages, model);
     const struct page *metrics = pages_get(pages, "/metrics");
 
     dialect_copy(facts->version, sizeof facts->version, pages_json(pages, "/version"), "version");
-    dialect_copy(facts->model, sizeof facts->model, card, "root");
+    if (json_string_at(card, "root"))
+        learn_model(json_string_at(card, "root"), facts);
     if (card && json_int_at(card, "max_model_len", &facts->context_limit))
         snprintf(facts->context_source, sizeof facts->context_source,
                  "GET /v1/models max_model_len");
@@ -84,6 +112,8 @@ const struct dialect dialect_vllm = {
             .kv_used = {"vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc"},
             .preemptions = {"vllm:num_preemptions_total", "vllm:num_preemptions"},
             .prefix_hits = {"vllm:prefix_cache_hits_total", "vllm:gpu_prefix_cache_hits_total"},
+            .prefill_s = {"vllm:request_prefill_time_seconds_sum"},
+            .prefills = {"vllm:request_prefill_time_seconds_count"},
         },
     .count_tokens = count_tokens,
     .obeys_ignore_eos = true,

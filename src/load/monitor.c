@@ -49,6 +49,8 @@ static struct reading nothing_read(void)
                             .prompt = NAN,
                             .preemptions = NAN,
                             .prefix_hits = NAN,
+                            .prefill_s = NAN,
+                            .prefills = NAN,
                             .kv_used = NAN,
                             .power_w = NAN};
 }
@@ -73,6 +75,8 @@ bool monitor_read_metrics(struct fetcher *f, const struct dialect *dialect, stru
         ret->prompt = metric(&reply.body, names->prompt);
         ret->preemptions = metric(&reply.body, names->preemptions);
         ret->prefix_hits = metric(&reply.body, names->prefix_hits);
+        ret->prefill_s = metric(&reply.body, names->prefill_s);
+        ret->prefills = metric(&reply.body, names->prefills);
         ret->kv_used = metric(&reply.body, names->kv_used);
         if (dialect->generated_in_progress)
             ret->generated = dialect->generated_in_progress(f, &more) ? ret->generated + more : NAN;

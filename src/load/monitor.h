@@ -18,6 +18,7 @@ struct reading {
     int64_t at, took;                                   /* took: the whole round trip */
     double running, waiting;                            /* gauges, all label sets summed */
     double generated, prompt, preemptions, prefix_hits; /* counters */
+    double prefill_s, prefills; /* seconds of prefill, and of how many ended requests */
     double kv_used;
     bool has_gpu;
     double power_w; /* all GPUs */

@@ -75,13 +75,25 @@ static void finish_row(struct row_samples *m, struct prefill_row *row)
     row->total_tok_s = (row->prompt_tokens - cached) / row->ttft_ms.p50 * 1e3;
 }
 
-/* Prompt tokens the server's prefix cache has answered so far; NAN where it does not count them. */
-static double prefix_hits(struct session *s)
+/* The counters that tell of a prompt what the stream does not; false where there are none. */
+static bool read_counters(struct session *s, struct reading *ret)
 {
-    struct reading r;
-    bool counted = s->dialect->metrics.prefix_hits[0] && monitor_has_metrics(s->monitor) &&
-                   monitor_read_metrics(s->fetcher, s->dialect, &r);
-    return counted ? r.prefix_hits : NAN;
+    const struct metric_names *names = &s->dialect->metrics;
+    return (names->prefix_hits[0] || names->prefills[0]) && monitor_has_metrics(s->monitor) &&
+           monitor_read_metrics(s->fetcher, s->dialect, ret);
+}
+
+/* Complete the record of the request between two readings. The time is its own only when no other
+ * request has ended meanwhile. */
+static void take_counters(struct record *r, const struct reading *before,
+                          const struct reading *after)
+{
+    double hits = after->prefix_hits - before->prefix_hits;
+    double prefill_s = after->prefill_s - before->prefill_s;
+    if (r->cached_tokens < 0 && !isnan(hits))
+        r->cached_tokens = llround(fmax(hits, 0));
+    if (isnan(r->prompt_ms) && after->prefills - before->prefills == 1 && prefill_s >= 0)
+        r->prompt_ms = prefill_s * 1e3;
 }
 
 /* Ask once with this text. False when the row is over: an error, or interrupted. */
@@ -89,7 +101,8 @@ static bool take_sample(struct session *s, const char *escaped, struct prefill_r
 {
     struct buf task;
     struct record *r = &s->single.record;
-    double hits_before = prefix_hits(s);
+    struct reading before, after;
+    bool counted = read_counters(s, &before);
 
     buf_init(&task, 4096);
     prompt_add_task(&s->prompts, s->next_task++, &task);
@@ -101,9 +114,8 @@ static bool take_sample(struct session *s, const char *escaped, struct prefill_r
         session_hide_key(s, row->reason);
         return false;
     }
-    /* servers that do not say cached_tokens in usage may count hits in their metrics */
-    if (r->cached_tokens < 0 && !isnan(hits_before))
-        r->cached_tokens = llround(fmax(prefix_hits(s) - hits_before, 0));
+    if (counted && read_counters(s, &after))
+        take_counters(r, &before, &after);
     return true;
 }
 

@@ -46,7 +46,7 @@ struct record {
     int64_t connect_ns;
     int64_t prompt_tokens, completion_tokens, cached_tokens; /* -1: not said */
     int64_t reasoning_tokens; /* of completion_tokens; -1: not said */
-    double prompt_ms;         /* the server's own timing; NAN: not said */
+    double prompt_ms; /* the server's own timing, in the stream or its metrics; NAN: not said */
     int64_t token_events, reads, bytes;
     int64_t reasoning_events; /* of token_events: those that showed what was thought */
     int64_t credited;         /* usage that came with token events, or before them */

@@ -90,6 +90,9 @@ def vllm_metrics(engine: Engine, _: Any) -> Reply:
         ("vllm:num_preemptions_total", [0] * settings.labels),
     ):
         lines += _series(name, "counter", labels, [float(value) for value in values])
+    name = "vllm:request_prefill_time_seconds"
+    lines += _series(f"{name}_count", "counter", labels, [float(n) for n in engine.prefills])
+    lines += _series(f"{name}_sum", "counter", labels, engine.prefill_s_total)
     if settings.kv_tokens:
         each = settings.kv_tokens // settings.labels
         info = [

@@ -93,6 +93,8 @@ class Engine:
         self.output_finished = 0  # tokens of the generations that are over
         self.prompt_total = [0] * settings.labels
         self.cached_total = [0] * settings.labels
+        self.prefill_s_total = [0.0] * settings.labels  # of the generations that are over
+        self.prefills = [0] * settings.labels
 
     # ---- counting -----------------------------------------------------------------------------
 
@@ -182,6 +184,9 @@ class Engine:
     def _leave(self, generation: Generation) -> None:
         self.running.remove(generation)
         self.output_finished += generation.tokens
+        label = generation.number % self.settings.labels
+        self.prefill_s_total[label] += generation.prefill_s
+        self.prefills[label] += 1
         if self.waiting:
             following, turn = self.waiting.popleft()
             self.running.append(following)

@@ -7,22 +7,31 @@ import shutil
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Callable, Iterator
+from typing import Any, Callable, Iterator, TypeVar
 
 import invariants
 from llama import LlamaServer
 from program import Finished, Program
+from server import EngineServer
+from vllm import VllmServer
+
+CONVERTER = Path(__file__).resolve().parents[2] / "tools/gguf2hf"
 
 # Widths of the measured models, small enough that a cell takes seconds on one thread. `middle` is
 # slow enough that the engine is what limits a cell, `tiny` is for tests that measure nothing, and
-# `large` is the one that takes a moment to load.
+# `large` is the one that takes a moment to load. `heads64` has the size of heads that vLLM wants.
 MODELS = {
     "tiny": ["--size", "tiny"],
     "middle": ["--width", "256", "--heads", "4", "--kv-heads", "2", "--ffn", "1024"]
     + ["--layers", "4"],
     "large": ["--size", "demo"],
+    "heads64": ["--size", "demo", "--width", "256", "--ffn", "1024"],
 }
 RUN_LIMIT_S = 240.0
+# A model that ends its answers by itself does so at each fourth word.
+END_EVERY = 4
+
+Server = TypeVar("Server", bound=EngineServer)
 
 
 class Failed(Exception):
@@ -44,7 +53,7 @@ class Bench:
     validate: Callable[[Any], Iterator[str]] | None
     notes: list[str] = field(default_factory=list)
     _folders: int = 0
-    _running: list[Program | LlamaServer] = field(default_factory=list)
+    _running: list[Program | EngineServer] = field(default_factory=list)
     _kept: dict[str, Any] = field(default_factory=dict)
 
     def note(self, words: str) -> None:
@@ -69,12 +78,35 @@ class Bench:
             raise kept
         return kept
 
+    def made(self, name: str) -> Any:
+        """What `once` has made under this name; None when nobody has asked, or it failed."""
+        kept = self._kept.get(name)
+        return None if isinstance(kept, Exception) else kept
+
     def model(self, name: str) -> Path:
         path = self.root / f"{name}.gguf"
         if not path.exists():
             command = [self.mkmodel, *MODELS[name], "-o", str(path)]
             subprocess.run(command, check=True, capture_output=True)
         return path
+
+    def hf_model(self, name: str) -> Path:
+        """The same as a Hugging Face folder; its answers end by themselves, unless told not to."""
+        path = self.root / "random-weights"
+        if not path.exists():
+            every = f"--end-every={END_EVERY}"
+            command = [str(CONVERTER), every, str(self.model(name)), str(path)]
+            subprocess.run(command, check=True, capture_output=True)
+        return path
+
+    def keep(self, server: Server) -> Server:
+        """A server that is ended with the tests at the latest."""
+        self._running.append(server)
+        return server
+
+    def vllm(self, options: list[str] | None = None) -> VllmServer:
+        model = self.hf_model("heads64")
+        return self.keep(VllmServer(self.engine, model, self.folder(), options))
 
     def server(
         self,
@@ -84,9 +116,9 @@ class Bench:
         port: int = 0,
     ) -> LlamaServer:
         path = self.model(model)
-        server = LlamaServer(self.engine, path, self.folder(), options, unix_socket, port)
-        self._running.append(server)
-        return server
+        return self.keep(
+            LlamaServer(self.engine, path, self.folder(), options, unix_socket, port)
+        )
 
     def start(
         self, url: str, options: str, environment: dict[str, str] | None = None
@@ -119,6 +151,7 @@ class Bench:
                 running.stop()
         for model in self.root.glob("*.gguf"):
             model.unlink()
+        shutil.rmtree(self.root / "random-weights", ignore_errors=True)
 
 
 def expect(holds: bool, words: str) -> None:

@@ -6,8 +6,9 @@ import signal
 import time
 
 from bench import Bench, Failed, expect
-from llama import LlamaServer, free_port
+from llama import LlamaServer
 from program import Finished
+from server import free_port
 
 ONE_CELL = (
     "--contexts 0 --concurrency 1 --prefill-mode none --duration 1s --settle 200ms "

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,6 +89,25 @@ static const struct peer_page vllm_unlimited[] = {
     {NULL, NULL}};
 /* behind a gateway that serves the API alone */
 static const struct peer_page vllm_api_only[] = {VLLM_MODELS, {NULL, NULL}};
+/* 0.32.0 on a CPU, as recorded but for the ids: a model from a folder, blocks of 128 tokens */
+static const struct peer_page vllm_recorded[] = {
+    {"/v1/models",
+     "{\"object\":\"list\",\"data\":[{\"id\":\"m\",\"object\":\"model\",\"created\":1796045730,"
+     "\"owned_by\":\"vllm\",\"root\":\"./random-weights\",\"parent\":null,\"max_model_len\":8192,"
+     "\"permission\":[{\"id\":\"modelperm-1\",\"object\":\"model_permission\",\"created\":"
+     "1796045730,"
+     "\"allow_create_engine\":false,\"organization\":\"*\",\"group\":null,\"is_blocking\":false}]}]"
+     "}"},
+    {"/version", "{\"version\":\"0.32.0\"}"},
+    {"/metrics",
+     "# TYPE vllm:num_requests_running gauge\n"
+     "vllm:num_requests_running{engine=\"0\",model_name=\"m\"} 0.0\n" CONFIG(
+         "_block_size_resolved=\"True\",block_size=\"128\",cache_dtype=\"auto\","
+         "effective_attention_block_size=\"128\",enable_prefix_caching=\"True\",engine=\"0\","
+         "hash_block_size=\"None\",kv_cache_max_concurrency=\"2.0\",kv_cache_size_tokens=\"16384\","
+         "mamba_block_size=\"None\",num_cpu_blocks=\"None\",num_gpu_blocks=\"128\","
+         "num_gpu_blocks_override=\"128\",user_specified_block_size=\"False\"")},
+    {NULL, NULL}};
 static const struct peer_page vllm_hostile[] = {
     {"/v1/models", "{\"data\":[{\"id\":\"m\",\"root\":\"a\\u001b[31m\\u202eb\",\"max_model_len\":"
                    "\"many\"}]}"},
@@ -165,6 +185,8 @@ static const struct {
      "Qwen/Q3", "", ""},
     {vllm_unlimited, "vllm", 0, 0, 0, "", "", "", "", "", "", ""},
     {vllm_api_only, "vllm", 65536, 0, 0, CARD, "", "", "", "Qwen/Q3", "", ""},
+    {vllm_recorded, "vllm", 8192, 16384, 0, CARD, METRICS "kv_cache_size_tokens", "", "0.32.0",
+     "random-weights", "", ""},
     {vllm_hostile, "vllm", 0, 0, 0, "", "", "", "", "a?[31m?b", "", ""},
     {sglang_ranks, "sglang", 131072, 920000, 256, CARD, SGL_KV " x dp_size",
      "GET /server_info max_running_requests", "0.5.6", "Qwen/Q3", "fp8", ""},
@@ -225,6 +247,40 @@ static void test_model_bytes(void **state)
     assert_int_equal(f.model_bytes, 18556686912);
     assert_string_equal(f.model_bytes_source, "GET /v1/models meta.size");
     rig_release(&r);
+}
+
+/* vLLM names the model as its command line did: an id, or a folder. */
+static void test_vllm_model(void **state)
+{
+    static const struct {
+        const char *root, *model, *revision;
+    } rows[] = {
+        {"Qwen/Qwen3-8B", "Qwen/Qwen3-8B", ""},
+        {"gpt2", "gpt2", ""},
+        {"/srv/models/Qwen3-8B", "Qwen3-8B", ""},
+        {"../Qwen3-8B//", "Qwen3-8B", ""},
+        {"/", "/", ""},
+        {".", ".", ""},
+        {"", "", ""},
+        {"/cache/hub/models--Qwen--Qwen3-8B/snapshots/9c0ffee", "Qwen/Qwen3-8B", "9c0ffee"},
+        {"/cache/hub/models--Qwen--Qwen3--8B/snapshots/9c0ffee/", "Qwen/Qwen3--8B", "9c0ffee"},
+        {"/cache/hub/models--gpt2/snapshots/9c--0ffee", "9c--0ffee", ""},
+        {"/cache/hub/models--Qwen--Qwen3-8B", "models--Qwen--Qwen3-8B", ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        char models[300];
+        const struct peer_page pages[] = {{"/v1/models", models}, {NULL, NULL}};
+        struct rig r;
+        struct server_facts f = {.context_limit = 0};
+        snprintf(models, sizeof models,
+                 "{\"data\":[{\"id\":\"m\",\"owned_by\":\"vllm\",\"root\":\"%s\"}]}", rows[i].root);
+        rig_init(&r, pages);
+        dialect_vllm.learn(r.pages, "m", &f);
+        assert_string_equal(f.model, rows[i].model);
+        assert_string_equal(f.revision, rows[i].revision);
+        rig_release(&r);
+    }
 }
 
 /* A model that the server does not list has no card; what belongs to the server is known. */
@@ -339,8 +395,10 @@ static void test_rows(void **state)
         assert_non_null(all[i]->learn);
         /* a queue is only told by a server that tells what runs */
         assert_int_equal(m->running[0] != NULL, m->waiting[0] != NULL);
-        const char *const *const lists[] = {m->running, m->waiting,     m->generated,  m->prompt,
-                                            m->kv_used, m->preemptions, m->prefix_hits};
+        assert_int_equal(m->prefills[0] != NULL, m->prefill_s[0] != NULL);
+        const char *const *const lists[] = {m->running,     m->waiting,  m->generated,
+                                            m->prompt,      m->kv_used,  m->preemptions,
+                                            m->prefix_hits, m->prefills, m->prefill_s};
         for (size_t k = 0; k < ARRAY_LEN(lists); k++)
             assert_null(lists[k][DIALECT_NAMES - 1]); /* the list ends */
     }
@@ -366,9 +424,13 @@ static void test_copy(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_learn),        cmocka_unit_test(test_another_model),
-        cmocka_unit_test(test_model_bytes),  cmocka_unit_test(test_pages_are_kept),
-        cmocka_unit_test(test_count_tokens), cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_learn),         cmocka_unit_test(test_another_model),
+        cmocka_unit_test(test_model_bytes),   cmocka_unit_test(test_pages_are_kept),
+        cmocka_unit_test(test_count_tokens),  cmocka_unit_test(test_rows),
+=======
+        cmocka_unit_test(test_learn),         cmocka_unit_test(test_vllm_model),
+        cmocka_unit_test(test_another_model), cmocka_unit_test(test_pages_are_kept),
+        cmocka_unit_test(test_count_tokens),  cmocka_unit_test(test_rows),
         cmocka_unit_test(test_copy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -528,6 +528,16 @@ static void test_error_body(void **state)
         {"{\"object\":\"error\",\"message\":\"context length is 8192\",\"code\":400}",
          "context length is 8192"},
         {"{\"error\":{\"message\":\"nested\",\"code\":400}}", "nested"},
+        /* vLLM 0.32 to a prompt that is too long (the number is the limit and one), and to no key
+         */
+        {"{\"error\":{\"message\":\"This model's maximum context length is 8192 tokens. However, "
+         "your "
+         "prompt contains at least 8193 input tokens. (parameter=input_tokens, value=8193)\","
+         "\"type\":\"BadRequestError\",\"param\":\"input_tokens\",\"code\":400}}",
+         "This model's maximum context length is 8192 tokens. However, your prompt contains at "
+         "least "
+         "8193 input tokens. (parameter=input_tokens, value=8193)"},
+        {"{\"error\":\"Unauthorized\"}", "Unauthorized"},
         {"{\"error\":{\"code\":400,\"message\":\"too long\",\"type\":\"exceed_context_size_error\","
          "\"n_prompt_tokens\":9000,\"n_ctx\":8192}}",
          "too long (n_prompt_tokens 9000, n_ctx 8192)"},
