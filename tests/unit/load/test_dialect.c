@@ -424,14 +424,10 @@ static void test_copy(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_learn),         cmocka_unit_test(test_another_model),
-        cmocka_unit_test(test_model_bytes),   cmocka_unit_test(test_pages_are_kept),
-        cmocka_unit_test(test_count_tokens),  cmocka_unit_test(test_rows),
-=======
-        cmocka_unit_test(test_learn),         cmocka_unit_test(test_vllm_model),
-        cmocka_unit_test(test_another_model), cmocka_unit_test(test_pages_are_kept),
-        cmocka_unit_test(test_count_tokens),  cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_copy),
+        cmocka_unit_test(test_learn),          cmocka_unit_test(test_vllm_model),
+        cmocka_unit_test(test_another_model),  cmocka_unit_test(test_model_bytes),
+        cmocka_unit_test(test_pages_are_kept), cmocka_unit_test(test_count_tokens),
+        cmocka_unit_test(test_rows),           cmocka_unit_test(test_copy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
