@@ -10,8 +10,8 @@
  * DRAINING says goodbye by FIN and reads over what the client is still sending: closing a socket
  * with unread bytes would be a reset, which takes the answer away from under the client's eyes.
  *
- * A callback may end the exchange that is calling it: what would free the struct then marks it GONE
- * and it goes when the loop's entry point is left. */
+ * A callback may end the exchange that is calling it: hang_up marks the struct GONE, and it is
+ * freed when the loop's entry point is left. */
 #include "net/http_server.h"
 
 #include <assert.h>
@@ -113,7 +113,8 @@ static void drop(struct exchange *x)
     charge(x);
 }
 
-static void destroy(struct exchange *x, bool reset)
+/* The struct itself stays for whoever called this. */
+static void hang_up(struct exchange *x, bool reset)
 {
     struct http_server *s = x->server;
     const struct linger at_once = {.l_onoff = 1};
@@ -131,8 +132,6 @@ static void destroy(struct exchange *x, bool reset)
     if (s->listener)
         listener_resume(s->listener);
     x->state = GONE;
-    if (!x->in_loop)
-        free(x);
 }
 
 static void leave_loop(struct exchange *x)
@@ -147,7 +146,7 @@ static void lose(struct exchange *x)
 {
     if (x->state == ANSWERING)
         x->server->events->on_gone(x->server->ctx, x);
-    destroy(x, true);
+    hang_up(x, true);
 }
 
 /* Say goodbye, and listen for a while to what the client still has to say. */
@@ -350,7 +349,7 @@ static void read_once(struct exchange *x)
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n <= 0) {
-        destroy(x, n < 0);
+        hang_up(x, n < 0);
     } else if (x->state == READING) {
         x->read_at = kernel_at && kernel_at < at ? kernel_at : at;
         consume(x, read_bytes, (size_t)n);
@@ -391,7 +390,7 @@ static void on_timer(void *ctx)
     else if (x->state == READING && http_request_begun(&x->request))
         refuse(x, 408, "the request took too long");
     else
-        destroy(x, x->state == FLUSHING);
+        hang_up(x, x->state == FLUSHING);
     leave_loop(x);
 }
 
@@ -450,9 +449,11 @@ void http_server_free(struct http_server *s)
         return;
     listener_free(s->listener);
     s->listener = NULL;
-    while (s->first) {
-        assert(!s->first->in_loop);
-        destroy(s->first, false);
+    for (struct exchange *x = s->first, *next; x; x = next) {
+        assert(!x->in_loop);
+        next = x->next;
+        hang_up(x, false);
+        free(x);
     }
     buf_release(&s->scratch);
     free(s);
@@ -546,7 +547,8 @@ static size_t size_line(char out[20], size_t n)
         digits++;
     for (len = digits; len > 0; n >>= 4)
         out[--len] = "0123456789abcdef"[n & 15];
-    memcpy(out + digits, "\r\n", 2);
+    out[digits] = '\r';
+    out[digits + 1] = '\n';
     return digits + 2;
 }
 
@@ -578,8 +580,11 @@ void exchange_end(struct exchange *x)
 void exchange_abort(struct exchange *x, bool reset)
 {
     assert(x->state == ANSWERING);
-    if (reset)
-        destroy(x, true);
-    else
+    if (!reset) {
         drain(x);
+        return;
+    }
+    hang_up(x, true);
+    if (!x->in_loop)
+        free(x);
 }

@@ -8,7 +8,7 @@
  * what is malformed, too long, too much or too slow is answered by an error status (408, 503, and
  * the table in http_request.h) and never handed over. One exchange at a time on a connection:
  * pipelined requests wait. HTTP/1.0, Connection: close, HEAD, Expect: 100-continue and Date are
- * done here. An idle connection holds about 600 bytes.
+ * done here. An idle connection holds about 500 bytes.
  *
  * An exchange lives from on_request until its owner called exchange_reply, exchange_end or
  * exchange_abort, or on_gone returned; after that it must not be touched. on_gone never comes from

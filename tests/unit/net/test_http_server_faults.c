@@ -329,8 +329,9 @@ static void test_out_of_descriptors(void **state)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     assert_in_range(turns, 1, 10);
     assert_int_equal(r.requests, 0);
-    rig_await(&r, &r.requests, 1);
-    rig_expect(&r, fd, "GET /echo? <>");
+    if (rig_read(&r, fd) == RIG_OPEN) /* valgrind accepts, and closes, what is over the limit */
+        rig_expect(&r, fd, "GET /echo? <>");
+    rig_check_alive(&r);
     close(fd);
     rig_release(&r);
 }
