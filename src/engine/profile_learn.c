@@ -43,6 +43,9 @@ static const double prefill_factor = 32;
 
 static const double most_tokens = 1e15; /* as in a result */
 
+/* Context 0 is a task alone; without a count by the server, as long as this program's own. */
+static const double shortest_prompt = 48;
+
 enum { BLOCK_TOKENS = 16, STEP_TOKENS = 2048, WARM_TOKENS = 512, GROWTH_ROUNDS = 16 };
 
 /* What one cell teaches. */
@@ -182,6 +185,19 @@ static void add_to_axis(double *axis, size_t *count, size_t room, double v)
     (*count)++;
 }
 
+/* The prompt that a row of cells was measured with: what the server counted in the first of them
+ * that says so, if that is near what was asked for. */
+static double row_tokens(const struct learner *l, const struct lesson *m)
+{
+    double context = (double)m->cell->context_tokens;
+    for (size_t i = 0; i < l->count; i++) {
+        const struct cell *c = l->lessons[i].cell;
+        if (c->context_tokens == m->cell->context_tokens && positive(c->prompt_tokens))
+            return fmin(fmax(c->prompt_tokens, context / 2), context * 1.5 + 512);
+    }
+    return fmax(context, shortest_prompt);
+}
+
 static void add_axes(struct grid *g, double context, double batch)
 {
     add_to_axis(g->context, &g->contexts, PROFILE_MAX_CONTEXTS, context);
@@ -217,17 +233,16 @@ static void fill_decode(const struct learner *l, struct grid *decode, struct gri
         for (size_t i = 0; i < l->count; i++) {
             const struct lesson *m = &l->lessons[i];
             if (m->batch && borrowed == (m->batch != m->cell->concurrency))
-                add_axes(decode, (double)m->cell->context_tokens, m->batch);
+                add_axes(decode, row_tokens(l, m), m->batch);
         }
     forget_all(decode);
     *until_s = *decode;
     for (int borrowed = 0; borrowed < 2; borrowed++)
         for (size_t i = 0; i < l->count; i++) {
             const struct lesson *m = &l->lessons[i];
-            double context = (double)m->cell->context_tokens;
             size_t c, b;
             if (borrowed != (m->batch != m->cell->concurrency) ||
-                !find_point(decode, context, m->batch, &c, &b) || !isnan(decode->ns[c][b]))
+                !find_point(decode, row_tokens(l, m), m->batch, &c, &b) || !isnan(decode->ns[c][b]))
                 continue;
             decode->ns[c][b] = m->step_ns;
             until_s->ns[c][b] = m->until_s;
@@ -238,13 +253,12 @@ static void fill_warm(const struct learner *l, struct grid *warm)
 {
     for (size_t i = 0; i < l->count; i++)
         if (!isnan(l->lessons[i].warm_ns))
-            add_axes(warm, (double)l->lessons[i].cell->context_tokens,
-                     l->lessons[i].cell->concurrency);
+            add_axes(warm, row_tokens(l, &l->lessons[i]), l->lessons[i].cell->concurrency);
     forget_all(warm);
     for (size_t i = 0; i < l->count; i++) {
         const struct lesson *m = &l->lessons[i];
         size_t c, b;
-        if (find_point(warm, (double)m->cell->context_tokens, m->cell->concurrency, &c, &b))
+        if (!isnan(m->warm_ns) && find_point(warm, row_tokens(l, m), m->cell->concurrency, &c, &b))
             warm->ns[c][b] = m->warm_ns;
     }
     grid_complete(warm);

@@ -223,21 +223,37 @@ static void test_looped(void **state)
     assert_near(profile_decode_ns(&rig->p, 0, 2), 12e6, 1);
 }
 
-/* Two rows with mean steps of 10 and 20 ms from 2 s after the first token to 32 s, so 3,000 and
- * 1,500 tokens in between. With k = (s1 - s0) / 16384 a stream has n tokens after s n + k n^2 / 2:
- *     s0 = 8.889233, s1 = 19.450380, k = 0.000644601 ms
- *     223.185 tokens after 2 s, 3223.185 after 32 s; 102.651 and 1602.651 in the second row */
+/* Prompts of 48 and 16,384 tokens with mean steps of 10 and 20 ms from 2 s after the first token to
+ * 32 s, so 3,000 and 1,500 tokens in between. With k = (s1 - s0) / 16336 a stream has n tokens
+ * after s n + k n^2 / 2:
+ *     s0 = 8.885727, s1 = 19.448666, k = 0.000646605 ms
+ *     223.266 tokens after 2 s, 3223.266 after 32 s; 102.660 and 1602.660 in the second row */
 static void test_growth(void **state)
 {
     struct rig *rig = *state;
     add_cell(rig, 0, 1, STATUS_VALID, 100, 10);
     add_cell(rig, 16384, 1, STATUS_VALID, 50, 20);
     learn(rig);
-    assert_near(profile_decode_ns(&rig->p, 0, 1), 8.889233e6, 1);
-    assert_near(profile_decode_ns(&rig->p, 16384, 1), 19.450380e6, 1);
+    assert_near(profile_decode_ns(&rig->p, 48, 1), 8.885727e6, 1);
+    assert_near(profile_decode_ns(&rig->p, 16384, 1), 19.448666e6, 1);
     /* half way through the tokens of a window a step is as long as its mean */
-    assert_near(profile_decode_ns(&rig->p, (223.185 + 3223.185) / 2, 1), 10e6, 10);
-    assert_near(profile_decode_ns(&rig->p, 16384 + (102.651 + 1602.651) / 2, 1), 20e6, 10);
+    assert_near(profile_decode_ns(&rig->p, 48 + (223.266 + 3223.266) / 2, 1), 10e6, 10);
+    assert_near(profile_decode_ns(&rig->p, 16384 + (102.660 + 1602.660) / 2, 1), 20e6, 10);
+}
+
+/* A row stands at the prompt that the server counted: a TTFT of 100 ms at 60 tokens, 300 at 1060.
+ */
+static void test_counted_prompts(void **state)
+{
+    struct rig *rig = *state;
+    add_cell(rig, 0, 1, STATUS_VALID, 50, 20)->ttft_ms.p50 = 100;
+    rig->r.decode[0].prompt_tokens = 60;
+    add_cell(rig, 1024, 1, STATUS_VALID, 50, 20)->ttft_ms.p50 = 300;
+    rig->r.decode[1].prompt_tokens = 1060;
+    learn(rig);
+    assert_near(profile_warm_ns(&rig->p, 60, 1), 100e6, 1);
+    assert_near(profile_warm_ns(&rig->p, 560, 1), 200e6, 1);
+    assert_near(profile_warm_ns(&rig->p, 1060, 1), 300e6, 1);
 }
 
 static void test_prefill(void **state)
@@ -434,11 +450,11 @@ struct predicted {
 static struct predicted predict(const struct profile *p, const struct plan *plan, int64_t context,
                                 int concurrency)
 {
-    const struct cause *c = profile_cause(p, concurrency, (double)context);
+    const struct cause *c = profile_cause(p, concurrency, context > 0 ? (double)context : 48);
     static const struct cause none;
     struct predicted ret = {STATUS_VALID, NAN, NAN, NAN};
     double t0 = 2, t1 = t0 + ns_to_s(plan->duration_ns), first = NAN, last = NAN, now = 0;
-    double steps = 0, generated = 1;
+    double steps = 0, generated = 1, prompt = context > 0 ? (double)context : 48;
 
     if (plan_kv_need(context, concurrency, (double)plan->max_output, false) >
         (double)p->kv_tokens) {
@@ -454,16 +470,15 @@ static struct predicted predict(const struct profile *p, const struct plan *plan
             last = now;
             steps++;
         }
-        now += (c->step_ns > 0 ? c->step_ns
-                               : profile_decode_ns(p, (double)context + generated, running)) /
-               1e9;
+        now +=
+            (c->step_ns > 0 ? c->step_ns : profile_decode_ns(p, prompt + generated, running)) / 1e9;
         generated++;
         if (now >= c->hold_from_s && now < c->hold_until_s)
             now = c->hold_until_s;
     }
     ret.total_tok_s = steps * (c->decoding > 0 ? c->decoding : running) / (t1 - t0);
     ret.itl_ms = (last - first) / (steps - 1) * 1e3;
-    ret.ttft_ms = profile_warm_ns(p, (double)context, concurrency) / 1e6;
+    ret.ttft_ms = profile_warm_ns(p, prompt, concurrency) / 1e6;
     double waited = (c->hold_until_s - c->hold_from_s) / (t1 - t0);
     if (c->looped)
         ret.status = STATUS_LOOPED;
@@ -554,6 +569,7 @@ int main(void)
         WITH_RIG(test_queue_is_no_ttft),
         WITH_RIG(test_looped),
         WITH_RIG(test_growth),
+        WITH_RIG(test_counted_prompts),
         WITH_RIG(test_prefill),
         cmocka_unit_test(test_kv),
         cmocka_unit_test(test_max_running),
