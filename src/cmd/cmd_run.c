@@ -17,6 +17,7 @@
 #include "cmd/commands.h"
 #include "cmd/run_lines.h"
 #include "cmd/run_settings.h"
+#include "cmd/selftest_record.h"
 #include "cmd/terminal.h"
 #include "load/run.h"
 #include "model/result.h"
@@ -314,6 +315,9 @@ static int run(int argc, char **argv)
     progress_box_init(&running.box);
     buf_init(&running.document, RESULT_MAX_BYTES);
     options.progress = &running.box;
+    /* it was the own transport that was tested */
+    char *selftest = strcmp(options.transport, "own") == 0 ? selftest_record_read() : NULL;
+    options.selftest = selftest;
     catch_signals(&running.control);
     bool measured = run_measure(&options, &listener, &running.control, &result, &err);
     screen_stop(running.screen);
@@ -325,6 +329,7 @@ static int run(int argc, char **argv)
     run_settings_release(&settings);
     progress_box_release(&running.box);
     buf_release(&running.document);
+    free(selftest);
     free(running.out_path);
     free(running.samples_path);
     return exit_code;

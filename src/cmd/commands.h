@@ -18,6 +18,7 @@ extern const struct command cmd_hardware;
 extern const struct command cmd_help;
 extern const struct command cmd_probe;
 extern const struct command cmd_run;
+extern const struct command cmd_selftest;
 extern const struct command cmd_show;
 extern const struct command cmd_version;
 

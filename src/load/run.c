@@ -104,6 +104,7 @@ static bool begin(struct session *s, const struct run_options *o,
     s->progress.plan = o->plan;
     s->progress.run_started_at = s->run_at;
     hardware_detect(NULL, &result->client.host);
+    mem_set_string(&result->client.selftest, o->selftest);
     prompt_source_init(&s->prompts, seed);
     if (o->prompt_file && !prompt_source_load(&s->prompts, o->prompt_file, err))
         return false;

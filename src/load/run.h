@@ -33,7 +33,8 @@ struct run_options {
     struct plan plan;                      /* as asked for; trimmed to the server's limits */
     const struct machine *server_hardware; /* NULL: this machine, when the server is local */
     const char *launch_command;            /* NULL: unknown */
-    struct progress_box *progress;         /* NULL: nobody looks */
+    const char *selftest;          /* this client's last selftest here, as JSON text; NULL: none */
+    struct progress_box *progress; /* NULL: nobody looks */
 };
 
 /* Told from inside run_measure, on its thread. Any member may be NULL. `r` is the result so far. */

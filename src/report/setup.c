@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/json.h"
+#include "base/num.h"
 #include "report/plain.h"
 #include "report/words.h"
 
@@ -298,10 +300,49 @@ static void add_client_host(const struct result *r, const struct lang *l, struct
     buf_release(&title);
 }
 
+/* The row nearest above the matrix's highest concurrency, else the highest: what this client was
+ * wrong by under such a load. NULL: the document is not one of ours. */
+static json_t *selftest_row(json_t *document, int concurrency)
+{
+    json_t *best = NULL, *row;
+    int64_t best_streams = 0, streams, bundle;
+    size_t i;
+
+    json_array_foreach(json_object_get(document, "rows"), i, row)
+    {
+        if (!json_int_at(row, "concurrency", &streams) || !json_int_at(row, "bundle", &bundle) ||
+            bundle != 1 || json_is_true(json_object_get(row, "split")))
+            continue;
+        bool fits = streams >= concurrency, best_fits = best_streams >= concurrency;
+        if (!best || (fits && (!best_fits || streams < best_streams)) ||
+            (!fits && !best_fits && streams > best_streams)) {
+            best = row;
+            best_streams = streams;
+        }
+    }
+    return best;
+}
+
 static void add_selftest(const struct result *r, const struct lang *l, struct buf *out)
 {
-    if (r->client.selftest)
+    char count[NUM_TEXT_MAX], first[NUM_TEXT_MAX], between[NUM_TEXT_MAX];
+    int64_t streams;
+    double ttft, itl;
+
+    if (!r->client.selftest)
+        return;
+    json_t *document = json_parse(r->client.selftest, strlen(r->client.selftest), "selftest", NULL);
+    json_t *row =
+        selftest_row(document, r->plan.level_count ? r->plan.levels[r->plan.level_count - 1] : 1);
+    if (json_int_at(row, "concurrency", &streams) &&
+        json_number_at(row, "ttft_error_ms_p50", &ttft) &&
+        json_number_at(row, "itl_error_ms_p99", &itl))
+        say_setup_selftest_row(l, out, .streams = num_grouped(count, (double)streams, 0),
+                               .ttft = num_grouped(first, ttft, 2),
+                               .itl = num_grouped(between, itl, 2));
+    else
         buf_adds(out, word(l, WORD_SETUP_SELFTEST_ATTACHED));
+    json_decref(document);
 }
 
 /* ---- the blocks ------------------------------------------------------------------------------ */
