@@ -10,7 +10,8 @@ T =
 SANITIZED = unit fuzz-replay e2e
 
 .DEFAULT_GOAL := all
-.PHONY: all asan bench browser check clean demo fmt fuzz golden help install test tsan valgrind
+.PHONY: all asan bench browser check clean demo fmt fuzz golden help install roundtrip test tsan \
+    valgrind
 
 all: $(BUILD)/build.ninja ## build: the program is build/tokgrid
 	@ninja -C $(BUILD)
@@ -40,6 +41,9 @@ valgrind: all ## unit tests under valgrind
 fuzz: ## T=name S=60: fuzz one target for so many seconds; without T each of them
 	@$(MAKE) all BUILD=build-fuzz PRESET=fuzz
 	@tools/fuzz build-fuzz '$(T)' $(S)
+
+roundtrip: all ## the published matrices, emulated and measured: do they come back?
+	@tools/roundtrip --build $(BUILD)
 
 browser: all ## the pages in a real browser: screenshots, accessibility, scripts on and off
 	@tests/browser/pages.sh $(BUILD)/tokgrid $(BUILD)/browser

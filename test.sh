@@ -84,6 +84,7 @@ heading packages
 tools/install-packages build engine test check || fail packages
 
 tests 'gcc, warnings are errors' build-ci make test BUILD=build-ci PRESET=ci
+step 'round trip of the published matrices' make roundtrip BUILD=build-ci PRESET=ci
 tests 'checks' build-ci make check BUILD=build-ci PRESET=ci
 tests 'address and undefined-behaviour sanitizers' build-asan make asan
 tests 'thread sanitizer' build-tsan make tsan
