@@ -318,6 +318,9 @@ bool ask_read(const struct body *body, enum endpoint endpoint, const struct ask_
     for (size_t i = 0; i < ARRAY_LEN(fields); i++)
         if (!read_field(body->root, &fields[i], &ask, complaint))
             return false;
+    if (rules->stream_options_want_stream && !ask.stream &&
+        field_value(body->root, "stream_options"))
+        return complain(complaint, COMPLAINT_VALUE, "stream_options", "want \"stream\": true");
     ask.has_seed = field_value(body->root, "seed") != NULL;
     read_id(body->root, &ask);
     prompt->n = 0;

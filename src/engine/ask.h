@@ -45,7 +45,8 @@ struct ask_rules {
     bool checks_model;       /* another model's name is refused */
     bool trims_output;  /* more output than is left behind the prompt is cut to it, else refused */
     bool bounds_output; /* though never more than the whole context */
-    bool negative_is_all; /* max_tokens < 0 means all that is left */
+    bool stream_options_want_stream; /* they are refused where nothing is streamed */
+    bool negative_is_all;            /* max_tokens < 0 means all that is left */
 };
 
 enum { ASK_ID_MAX = 80 };

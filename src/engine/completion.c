@@ -115,9 +115,12 @@ void completion_gone(struct completion *c)
 
 void completion_free_all(struct service *s)
 {
-    while (s->open) {
-        leave_engine(s->open);
-        completion_free(s->open);
+    struct completion *older;
+
+    for (struct completion *c = s->open; c; c = older) {
+        older = c->older;
+        leave_engine(c);
+        completion_free(c);
     }
 }
 

@@ -131,7 +131,7 @@ static bool set_value(const struct key *key, const char *text, struct fault *f)
 {
     char *to = (char *)f + key->offset;
     int64_t n = 0;
-    double v;
+    double v = 0;
     bool ok = key->type == KEY_DURATION ? num_parse_duration_ns(text, &n)
               : key->type == KEY_COUNT  ? num_parse_size(text, &n)
                                         : num_parse_double(text, &v);

@@ -166,31 +166,32 @@ static const struct http_server_events http_events = {.on_request = on_request, 
 
 /* --- life cycle --- */
 
-struct service *service_new(struct loop *loop, const struct service_options *o, struct err *err)
+struct service *service_new(struct loop *loop, const struct service_options *options,
+                            struct err *err)
 {
     struct http_server_options http = http_server_defaults;
     struct service *s = mem_alloc(sizeof *s);
 
-    s->face = face_find(o->face);
-    s->profile = o->profile;
+    s->face = face_find(options->face);
+    s->profile = options->profile;
     s->loop = loop;
-    s->faults = o->faults;
-    s->api_key = o->api_key;
-    s->speed = o->speed;
-    s->no_metrics = o->no_metrics;
-    s->cached_in_usage = o->cached_in_usage;
+    s->faults = options->faults;
+    s->api_key = options->api_key;
+    s->speed = options->speed;
+    s->no_metrics = options->no_metrics;
+    s->cached_in_usage = options->cached_in_usage;
     s->rules = s->face->rules;
-    s->rules.served_model = o->profile->served_model;
-    s->rules.context_limit = o->profile->context_limit;
+    s->rules.served_model = options->profile->served_model;
+    s->rules.context_limit = options->profile->context_limit;
     s->prompt.max = (size_t)s->rules.context_limit + SPARE_TOKENS;
     s->started_at = (double)clock_realtime() / 1e9;
     counters_init(&s->counters);
     buf_init(&s->scratch, SCRATCH_MAX);
-    http.host = o->host;
-    http.port = o->port;
+    http.host = options->host;
+    http.port = options->port;
     http.max_body = BODY_MAX;
     s->http = http_server_new(loop, &http, &http_events, s, err);
-    s->engine = engine_new(loop, o->profile, o->speed, &completion_events);
+    s->engine = engine_new(loop, options->profile, options->speed, &completion_events);
     if (s->http)
         return s;
     service_free(s);

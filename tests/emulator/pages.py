@@ -49,6 +49,11 @@ ERRORS: list[tuple[str, str, Any, dict[str, tuple[int, str, Any]]]] = [
         "sglang": (400, "type", "BadRequestError"),
         "llama.cpp": (400, "error.type", "invalid_request_error"),
         "plain": (400, "error.code", "invalid_value")}),
+    ("POST", CHAT, hello(stream_options={"include_usage": True}), {
+        "vllm": (400, "error.param", "stream_options"),
+        "sglang": (200, "object", "chat.completion"),
+        "llama.cpp": (200, "object", "chat.completion"),
+        "plain": (200, "object", "chat.completion")}),
     ("POST", CHAT, hello(model="other"), {
         "vllm": (404, "error.type", "NotFoundError"),
         "sglang": (200, "object", "chat.completion"),

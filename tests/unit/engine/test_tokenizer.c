@@ -63,8 +63,8 @@ static size_t random_text(struct rng *rng, char *out, size_t max)
         const char *piece = pieces[rng_below(rng, ARRAY_LEN(pieces))];
         if (n + strlen(piece) > max)
             return n;
-        memcpy(out + n, piece, strlen(piece));
-        n += strlen(piece);
+        while (*piece)
+            out[n++] = *piece++;
     }
 }
 
