@@ -111,6 +111,16 @@ static void count_silence(struct cell_run *run, struct cell_stream *cs)
     t->active_integral -= (double)silent;
 }
 
+/* A thread that has ended has no time any more: what it used goes unseen. */
+static int64_t thread_cpu(const struct cell_run *run, size_t thread)
+{
+    switch (thread) {
+    case 0: return clock_thread_cpu();
+    case 1: return guard_cpu(run->guard);
+    default: return monitor_cpu(run->s->monitor);
+    }
+}
+
 void cell_open_window(struct cell_run *run, int64_t t0, int64_t duration_ns)
 {
     struct tally *t = &run->tally;
@@ -123,12 +133,14 @@ void cell_open_window(struct cell_run *run, int64_t t0, int64_t duration_ns)
         run->streams[i].in = (struct request_window){0};
     run->active_since = t0;
     run->window_open = true;
-    t->cpu_ns -= clock_thread_cpu();
+    for (size_t i = 0; i < CELL_THREADS; i++)
+        t->cpu_ns[i] -= thread_cpu(run, i);
 }
 
 void cell_close_window(struct cell_run *run)
 {
-    run->tally.cpu_ns += clock_thread_cpu();
+    for (size_t i = 0; i < CELL_THREADS; i++)
+        run->tally.cpu_ns[i] += thread_cpu(run, i);
     cell_set_active(run, run->active, run->t1);
     run->window_open = false;
     for (int i = 0; i < run->count; i++) {
@@ -222,6 +234,18 @@ static int64_t *outcome_counter(struct outcomes *o, enum sample_outcome outcome)
     return &o->failed;
 }
 
+/* Every request's prompt, where its answer tells: a server that cuts one in silence measures
+ * something else than was asked for. */
+static void check_prompt(struct cell_run *run, const struct record *r)
+{
+    int64_t context = run->cell->context_tokens;
+    run->prompt_off |= session_prompt_is_off(context, (double)r->prompt_tokens);
+    if (!session_prompt_is_cut(run->s, context, r->prompt_tokens))
+        return;
+    run->prompts_cut++;
+    run->cut_to = r->prompt_tokens;
+}
+
 void cell_end_request(struct cell_run *run, struct cell_stream *cs)
 {
     struct record *r = &cs->stream.record;
@@ -240,6 +264,7 @@ void cell_end_request(struct cell_run *run, struct cell_stream *cs)
             run->tally.completed++;
     }
     cs->in = (struct request_window){0};
+    check_prompt(run, r);
     if (r->outcome == OUTCOME_COMPLETE)
         session_learn_ratio(run->s, r);
     if (outcome_is_failure(r->outcome)) {

@@ -79,7 +79,7 @@ static double prefix_hits(struct session *s)
 {
     struct reading r;
     bool counted = s->dialect->metrics.prefix_hits[0] && monitor_has_metrics(s->monitor) &&
-                   monitor_read_metrics(s->fetcher, s->dialect, &r);
+                   monitor_read_metrics(s->fetcher, &s->metrics, &r);
     return counted ? r.prefix_hits : NAN;
 }
 
@@ -103,6 +103,20 @@ static bool take_sample(struct session *s, const char *escaped, struct prefill_r
     /* servers that do not say cached_tokens in usage may count hits in their metrics */
     if (r->cached_tokens < 0 && !isnan(hits_before))
         r->cached_tokens = llround(fmax(prefix_hits(s) - hits_before, 0));
+    return true;
+}
+
+/* The server threw part of the prompt away: its time is that of another length. */
+static bool was_cut(struct session *s, struct prefill_row *row)
+{
+    char why[200];
+    int64_t counted = s->single.record.prompt_tokens;
+    if (!session_prompt_is_cut(s, row->context_tokens, counted))
+        return false;
+    session_cut_words(row->context_tokens, counted, why, sizeof why);
+    row->status = STATUS_ERROR;
+    row->marks |= MARK_PROMPT_OFF;
+    mem_set_string(&row->reason, why);
     return true;
 }
 
@@ -135,6 +149,8 @@ static bool measure_sample(struct session *s, struct row_context *context, bool 
     if (!taken)
         return false;
     add_sample(s, m, row);
+    if (was_cut(s, row))
+        return false;
     if (last) {
         context->prompt_tokens =
             s->single.record.prompt_tokens > 0 ? s->single.record.prompt_tokens : 0;
@@ -243,5 +259,12 @@ bool session_warm(struct session *s, struct row_context *row)
     }
     if (asked && !row->ttft_ns && r->first_token_at)
         row->ttft_ns = r->first_token_at - r->send_at;
+    if (asked && !outcome_is_failure(r->outcome) &&
+        session_prompt_is_cut(s, row->context_tokens, r->prompt_tokens)) {
+        char why[200];
+        session_cut_words(row->context_tokens, r->prompt_tokens, why, sizeof why);
+        err_set(&s->single.record.error, ERR_SERVER, "%s", why);
+        s->single.record.outcome = OUTCOME_FAILED;
+    }
     return asked && !outcome_is_failure(r->outcome) && r->first_token_at;
 }

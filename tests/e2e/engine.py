@@ -203,7 +203,7 @@ class Engine:
     async def _decode(self, generation: Generation) -> AsyncGenerator[Piece, None]:
         settings = self.settings
         loop = asyncio.get_running_loop()
-        begin = loop.time()
+        begin = due = loop.time()
         label = generation.number % settings.labels
         rng = random.Random(generation.number)
         easy = settings.easy and EASY in generation.prompt.lower()
@@ -215,7 +215,8 @@ class Engine:
             tokens = min(per_event, end - generation.tokens)
             # The first token is there when prefill ends; later ones keep to the begin's clock, so
             # that delays do not add up.
-            due = begin + (generation.tokens + tokens - 1) * settings.token
+            pace = settings.token * (1 + settings.crowd * (len(self.running) - 1) / 100)
+            due += (tokens if generation.tokens else tokens - 1) * pace
             await asyncio.sleep(max(0.0, due - loop.time()))
             if generation.gone.is_set():
                 return

@@ -294,8 +294,8 @@ static void test_queued_by_the_streams(void **state)
     assert_string_equal(r.cell.reason, "3.0 of 4 requests were active");
     assert_int_equal(r.cell.marks, MARK_INFERRED);
     expect("total_tok_s", r.cell.total_tok_s, 150); /* kept */
-    r.s.facts.max_running = 3;
-    snprintf(r.s.facts.max_running_source, sizeof r.s.facts.max_running_source, "GET /props");
+    r.s.facts.max_running.value = 3;
+    snprintf(r.s.facts.max_running.source, sizeof r.s.facts.max_running.source, "GET /props");
     cell_judge(&r.run, &r.view);
     assert_string_equal(r.cell.reason, "3.0 of 4 requests were active; the server runs at most 3 "
                                        "at once (GET /props)");
@@ -394,7 +394,7 @@ static void test_client_limited(void **state)
         struct cell_rig r;
         cell_rig_init(&r, 1, 1000);
         run_window(&r, rows[i].every_ms);
-        r.run.tally.cpu_ns = rig_ms(rows[i].cpu_ms);
+        r.run.tally.cpu_ns[i % CELL_THREADS] = rig_ms(rows[i].cpu_ms);
         for (int k = 0; k < rows[i].lags; k++)
             hist_record(r.run.tally.lag, rig_ms(rows[i].lag_ms));
         cell_judge(&r.run, &r.view);

@@ -129,7 +129,8 @@ static void test_reader_errors(void **state)
          "run.json: decode[0].repeats: 3000000000 is outside 0 to 2.14748e+09"},
         {"{" CELL ", \"marks\": [\"unsteady\", \"odd\"]}", "",
          "run.json: decode[0].marks[1]: 'odd' is not one of client_limited, unsteady, cache_hit, "
-         "prompt_off, foreign_load, preempted, throttled, retried, inferred, over_capacity"},
+         "prompt_off, foreign_load, preempted, throttled, retried, inferred, over_capacity, "
+         "buffered"},
         {"{" CELL ", \"marks\": {}}", "",
          "run.json: decode[0].marks: expected an array, found an object"},
         {"{" CELL ", \"reason\": [1]}", "",
