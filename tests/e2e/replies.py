@@ -250,6 +250,9 @@ class Settings:
     max_tokens: str = setting("obeyed", one_of("obeyed", "ignored"), "the request's limit")
     eos: int | None = setting(None, number_or_none, "tokens after which the model would stop")
     ignore_eos: str = setting("obeyed", one_of("obeyed", "ignored"), "the request's ignore_eos")
+    min_tokens: str = setting(
+        "ignored", one_of("obeyed", "ignored"), "the request's min_tokens: no end before them"
+    )
     disconnect: str = setting(
         "stops", one_of("stops", "ignored"), "whether a closed connection ends the work"
     )
