@@ -68,20 +68,39 @@ void cell_set_active(struct cell_run *run, int active, int64_t at)
     run->active_since = at;
 }
 
-/* A request is not waiting in a queue during the little time any first token takes: up to twice the
- * idle server's. Without this, servers without metrics and with short answers would look queued. */
-static void add_first_token_time(struct cell_run *run, const struct record *r)
+/* The time any first token takes: up to twice the idle server's, or this context's where no cache
+ * helps. A request is not waiting in a queue during that time; without this, servers without
+ * metrics and with short answers would look queued. */
+static int64_t first_token_time(const struct cell_run *run)
 {
-    int64_t from = r->first_token_at - 2 * run->s->idle_ttft_ns;
-    if (!run->window_open)
-        return;
-    if (from < r->planned_at)
-        from = r->planned_at;
+    int64_t idle = run->s->idle_ttft_ns, warm = run->row->warm_ttft_ns;
+    return 2 * (warm > idle ? warm : idle);
+}
+
+static void add_active(struct cell_run *run, int64_t from, int64_t to)
+{
     if (from < run->t0)
         from = run->t0;
-    int64_t to = r->first_token_at < run->t1 ? r->first_token_at : run->t1;
+    if (to > run->t1)
+        to = run->t1;
     if (to > from)
         run->tally.active_integral += (double)(to - from);
+}
+
+static void add_first_token_time(struct cell_run *run, const struct record *r)
+{
+    int64_t from = r->first_token_at - first_token_time(run);
+    if (run->window_open)
+        add_active(run, from > r->planned_at ? from : r->planned_at, r->first_token_at);
+}
+
+/* At the window's end some requests are still in that time. */
+static void add_begun(struct cell_run *run, const struct cell_stream *cs)
+{
+    const struct record *r = &cs->stream.record;
+    if (!cs->has_token && stream_active(&cs->stream) &&
+        run->t1 - r->planned_at <= first_token_time(run))
+        add_active(run, r->planned_at, run->t1);
 }
 
 /* What of this request lies in the window, from its first event there to its last. */
@@ -147,6 +166,7 @@ void cell_close_window(struct cell_run *run)
         struct cell_stream *cs = &run->streams[i];
         close_request_window(run, cs);
         count_silence(run, cs);
+        add_begun(run, cs);
         cs->in = (struct request_window){0};
         cs->unread = lane_unread(cs->stream.lane);
         run->tally.usage_fell |= cs->stream.record.usage_fell;

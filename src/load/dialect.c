@@ -41,12 +41,16 @@ static bool owns(const struct dialect *d, struct pages *pages)
     return false;
 }
 
-static bool recognises(const struct dialect *d, struct pages *pages, struct known_text *ret)
+static bool is_owner(const struct dialect *d, struct pages *pages, struct known_text *ret)
 {
-    if (owns(d, pages)) {
-        snprintf(ret->source, sizeof ret->source, "GET /v1/models owned_by");
-        return true;
-    }
+    if (!owns(d, pages))
+        return false;
+    snprintf(ret->source, sizeof ret->source, "GET /v1/models owned_by");
+    return true;
+}
+
+static bool shows_signs(const struct dialect *d, struct pages *pages, struct known_text *ret)
+{
     for (size_t i = 0; i < DIALECT_SIGNS && d->signs[i].page; i++)
         if (sign_shows(pages, &d->signs[i])) {
             snprintf(ret->source, sizeof ret->source, "GET %s %s", d->signs[i].page,
@@ -59,17 +63,23 @@ static bool recognises(const struct dialect *d, struct pages *pages, struct know
     return where != NULL;
 }
 
+/* Owners first: they cost no request, and other engines' pages are then not asked for. */
 const struct dialect *dialect_detect(struct pages *pages, struct known_text *ret_engine)
 {
-    const struct dialect *d = dialects[ARRAY_LEN(dialects) - 1];
-    snprintf(ret_engine->source, sizeof ret_engine->source, "nothing more is known of it");
-    for (size_t i = 0; i + 1 < ARRAY_LEN(dialects); i++)
-        if (recognises(dialects[i], pages, ret_engine)) {
-            d = dialects[i];
-            break;
-        }
-    snprintf(ret_engine->value, sizeof ret_engine->value, "%s", d->name);
-    return d;
+    static bool (*const ways[])(const struct dialect *, struct pages *,
+                                struct known_text *) = {is_owner, shows_signs};
+    const struct dialect *found = NULL;
+
+    for (size_t w = 0; w < ARRAY_LEN(ways) && !found; w++)
+        for (size_t i = 0; i + 1 < ARRAY_LEN(dialects) && !found; i++)
+            if (ways[w](dialects[i], pages, ret_engine))
+                found = dialects[i];
+    if (!found) {
+        found = dialects[ARRAY_LEN(dialects) - 1];
+        snprintf(ret_engine->source, sizeof ret_engine->source, "nothing more is known of it");
+    }
+    snprintf(ret_engine->value, sizeof ret_engine->value, "%s", found->name);
+    return found;
 }
 
 /* --- members of pages --- */

@@ -99,6 +99,7 @@ static bool read_load(json_t *slots, struct server_load *ret)
 const struct dialect dialect_llamacpp = {
     .name = "llama.cpp",
     .repository = "github.com/ggml-org/llama.cpp",
+    .owner = "llamacpp",
     .detect = detect,
     .places = {.model_context = {{"/v1/models", "@meta.n_ctx_train"}}},
     .learn = learn,

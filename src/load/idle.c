@@ -26,7 +26,12 @@ static bool canary_returns(struct session *s, int64_t give_up_at)
     int64_t tokens = s->first_tokens + (s->idle_itl_ns ? TOKENS : 0);
 
     /* not asked again meanwhile: in a queue the second would only stand behind the first */
-    if (!session_ask_until(s, "", "Say OK.", tokens, "canary", 0, give_up_at) || !r->first_token_at)
+    if (!session_ask_until(s, "", "Say OK.", tokens, "canary", 0, give_up_at))
+        return false;
+    /* whatever is wrong, it is not that somebody else is served */
+    if (r->http_status && outcome_is_failure(r->outcome) && r->outcome != OUTCOME_REJECTED)
+        return true;
+    if (!r->first_token_at)
         return false;
     if (!as_fast_as_idle(r->first_token_at - r->send_at, s->idle_ttft_ns, 50 * NS_PER_MS))
         return false;

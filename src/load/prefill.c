@@ -254,6 +254,7 @@ bool session_warm(struct session *s, struct row_context *row)
     row->prompt_tokens = r->prompt_tokens > 0 ? r->prompt_tokens : 0;
     if (asked && row->ttft_ns && r->first_token_at) {
         int64_t ttft = r->first_token_at - r->send_at;
+        row->warm_ttft_ns = ttft;
         s->prefix_cache_seen |=
             ttft < row->ttft_ns / 3 || r->cached_tokens > row->context_tokens / 2;
     }

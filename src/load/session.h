@@ -36,7 +36,8 @@ struct row_context {
     uint64_t text;         /* which of the prompt source's texts */
     int64_t prompt_tokens; /* what the server counted last, task included; 0: it did not say */
     struct buf escaped;
-    int64_t ttft_ns; /* of its cold prefill; 0: not measured */
+    int64_t ttft_ns;      /* of its cold prefill; 0: not measured */
+    int64_t warm_ttft_ns; /* of the same text once more; 0: not measured */
     bool prefill_done;
 };
 
