@@ -276,15 +276,17 @@ static void test_first_token_time_is_credited(void **state)
     }
 }
 
-/* Where no cache helps, every request of a context takes its prefill again: that is no queue either,
- * nor when the window ends in the middle of it. */
+/* Where no cache helps, every request of a context takes its prefill again: that is no queue
+ * either, nor when the window ends in the middle of it. */
 static void test_prefill_is_no_queue(void **state)
 {
     static const struct {
         double sent, token, integral_ms; /* token 0: none came in the window */
     } rows[] = {
-        {1200, 1600, 400 + 400}, {1200, 1900, 600 + 100}, /* 2 x 300 ms of the 700 */
-        {1500, 0, 500},          {1399, 0, 0},            /* older than 600 ms: it waits */
+        {1200, 1600, 400 + 400},
+        {1200, 1900, 600 + 100}, /* 2 x 300 ms of the 700 */
+        {1500, 0, 500},
+        {1399, 0, 0}, /* older than 600 ms: it waits */
         {900, 0, 0},
     };
     (void)state;
