@@ -1,6 +1,7 @@
 /* run_lines.c - one line for each thing that happened. */
 #include "cmd/run_lines.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -76,6 +77,20 @@ static void print_reason(FILE *out, const char *reason)
         fprintf(out, "  %s", printable(text, sizeof text, reason));
 }
 
+/* How requests ended, where not all of them as they should. */
+static void print_outcomes(FILE *out, const struct outcomes *o)
+{
+    if (outcomes_odd(o) == 0)
+        return;
+    const char *before = "  requests: ";
+    for (int i = 0; i < OUTCOME_COUNT; i++) {
+        if (o->count[i] == 0 || i == OUTCOME_CANCELLED)
+            continue;
+        fprintf(out, "%s%" PRId64 " %s", before, o->count[i], outcome_name((enum outcome)i));
+        before = ", ";
+    }
+}
+
 void lines_prefill(FILE *out, const struct prefill_row *row)
 {
     char context[NUM_TEXT_MAX], rate[NUM_TEXT_MAX], ttft[NUM_TEXT_MAX];
@@ -107,6 +122,7 @@ void lines_cell(FILE *out, const struct cell *cell, size_t done, size_t total)
     if (cell->status != STATUS_VALID)
         fprintf(out, "  %s", status_label(cell->status));
     print_marks(out, cell->marks);
+    print_outcomes(out, &cell->outcomes);
     print_reason(out, cell->reason);
     fputc('\n', out);
 }

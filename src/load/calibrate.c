@@ -70,15 +70,17 @@ static bool drop_feature(struct session *s, const struct record *r)
         bool *flag, to;
         enum feature feature;
     } rows[] = {
+        /* an object may be refused for what is in it: first that, then the object */
+        {"stream_options", &shape->continuous_usage, false, FEATURE_CONTINUOUS_USAGE},
         {"continuous_usage_stats", &shape->continuous_usage, false, FEATURE_CONTINUOUS_USAGE},
         {"stream_options", &shape->stream_options, false, FEATURE_STREAM_OPTIONS},
         {"ignore_eos", &shape->ignore_eos, false, FEATURE_IGNORE_EOS},
         {"max_completion_tokens", &shape->max_completion_tokens, true, FEATURE_COUNT},
     };
-    bool bad_request = r->http_status == 400 || r->http_status == 422;
+    bool bad_request = r->error_status == 400 || r->error_status == 422;
     char source[SOURCE_MAX];
 
-    snprintf(source, sizeof source, "HTTP %d to a short request", r->http_status);
+    snprintf(source, sizeof source, "HTTP %d to a short request", r->error_status);
     for (int by_name = 1; by_name >= 0; by_name--)
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
             if (*rows[i].flag == rows[i].to || (by_name && !strstr(r->error.text, rows[i].named)))
@@ -88,8 +90,10 @@ static bool drop_feature(struct session *s, const struct record *r)
             *rows[i].flag = rows[i].to;
             if (rows[i].feature != FEATURE_COUNT)
                 session_feature(s, rows[i].feature, "refused", source);
+            const char *what =
+                rows[i].flag == &shape->continuous_usage ? "continuous_usage_stats" : rows[i].named;
             session_event(s, "info", "the server refuses %s%s",
-                          rows[i].to ? "max_tokens, taking " : "", rows[i].named);
+                          rows[i].to ? "max_tokens, taking " : "", what);
             return true;
         }
     return false;
@@ -113,17 +117,18 @@ static bool first_answer(struct session *s, struct buf *text, struct err *err)
             return session_interrupted(err);
         if (!outcome_is_failure(r->outcome))
             return true;
+        int status = r->error_status;
         /* proxies turn a refused field into a fault of their own */
-        if (r->http_status >= 400 && r->http_status != 404 && drop_feature(s, r))
+        if (status >= 400 && status != 404 && drop_feature(s, r))
             continue;
-        if (r->http_status == 503 && clock_now() < give_up_at) {
+        if (status == 503 && clock_now() < give_up_at) {
             loop_turn(s->loop, clock_now() + 500 * NS_PER_MS);
             continue;
         }
         *err = r->error;
-        if (r->http_status == 401 || r->http_status == 403)
-            return session_key_error(s, r->http_status, err);
-        if (r->http_status == 404)
+        if (status == 401 || status == 403)
+            return session_key_error(s, status, err);
+        if (status == 404)
             return err_prefix(err,
                               "%s refuses " CHAT_PATH " for model '%s'; is the path or the "
                               "model's name wrong?",
@@ -152,39 +157,59 @@ static void note_delivery(struct session *s)
                       r->token_events, r->reads);
 }
 
-static void choose_token_source(struct session *s)
+static void warn_of_usage(struct session *s)
+{
+    session_event(s, "warning",
+                  "the server counted %" PRId64 " tokens in %" PRId64
+                  " pieces of text: its usage is not believed, events are counted "
+                  "instead, and such figures compare with nothing",
+                  s->single.record.completion_tokens, s->single.record.token_events);
+}
+
+/* Returns what speaks for the choice. */
+static const char *choose_token_source(struct session *s)
 {
     const struct record *r = &s->single.record;
     const char *why;
 
+    s->hides_tokens = record_hidden_tokens(r) > 0;
     if (r->completion_tokens >= 0 && !session_usage_is_plausible(r)) {
         s->token_source = TOKENS_EVENTS;
         why = "usage of a short request is not to be believed";
-        session_event(s, "warning",
-                      "the server counted %" PRId64 " tokens in %" PRId64
-                      " pieces of text: its usage is not believed, events are counted "
-                      "instead, and such figures compare with nothing",
-                      r->completion_tokens, r->token_events);
+        warn_of_usage(s);
     } else if (r->completion_tokens < 0) {
         s->token_source = TOKENS_EVENTS;
         why = "no usage in streams: events are counted";
         session_event(s, "warning",
                       "the server sends no usage: text events are counted instead of "
                       "tokens, and such figures compare with nothing");
-    } else if (r->usage_growths >= 2 && !r->usage_fell) {
+    } else if (r->usage_growths >= 2 && !r->usage_fell && !s->hides_tokens) {
         s->token_source = TOKENS_USAGE_STREAM;
         why = "usage grew with the text of a short request";
     } else {
         s->token_source = TOKENS_USAGE_FINAL;
         why = "usage came at the end of a short request";
     }
+    if (s->hides_tokens)
+        session_event(s, "warning",
+                      "the server thought %" PRId64 " of %" PRId64
+                      " tokens and did not show them: rates are those of the text alone",
+                      r->reasoning_tokens, r->completion_tokens);
     session_learn_ratio(s, r);
     note_delivery(s);
     if (r->token_events > 1 && r->last_token_at > r->first_token_at) {
         s->idle_itl_ns = (r->last_token_at - r->first_token_at) / (r->token_events - 1);
         s->fastest_stream_tok_s = session_tokens_per_event(s) / ns_to_s(s->idle_itl_ns);
     }
-    result_add_fact(s->result, "token_source", token_source_name(s->token_source), why);
+    return why;
+}
+
+/* A constant, or another request's count: more than this one may have had. */
+static bool counts_too_much(const struct session *s)
+{
+    const struct record *r = &s->single.record;
+    return s->token_source != TOKENS_EVENTS && r->token_events > 0 &&
+           r->token_events <= r->asked_tokens && r->completion_tokens > 2 * r->asked_tokens + 1;
 }
 
 /* What usage says: obeyed is more than accepted. */
@@ -380,7 +405,7 @@ static void note_idle_ttft(struct session *s)
 
 /* Some servers keep their first tokens to themselves (an opening tag of a reasoning parser): then
  * one token shows no text, and requests for "the first token" must ask for more. */
-static bool find_first_tokens(struct session *s, struct err *err)
+static bool find_first_tokens(struct session *s, const char **why, struct err *err)
 {
     const struct record *r = &s->single.record;
 
@@ -391,6 +416,11 @@ static bool find_first_tokens(struct session *s, struct err *err)
             break;
     }
     note_idle_ttft(s);
+    if (counts_too_much(s)) {
+        s->token_source = TOKENS_EVENTS;
+        *why = "usage of a request for one token is not to be believed";
+        warn_of_usage(s);
+    }
     if (s->first_tokens > 1)
         session_event(s, "info",
                       "the first text comes after some hidden tokens; first-token "
@@ -423,11 +453,12 @@ bool session_calibrate(struct session *s, struct err *err)
     bool ok = first_answer(s, &text, err);
     if (ok) {
         int64_t short_tokens = s->single.record.prompt_tokens;
-        choose_token_source(s);
+        const char *why = choose_token_source(s);
         judge_usage(s);
         session_learn_loaded(s);
-        ok = find_first_tokens(s, err) && fit_words(s, &text, short_tokens, err) &&
-             measure_idle_ttft(s, err);
+        ok = find_first_tokens(s, &why, err);
+        result_add_fact(s->result, "token_source", token_source_name(s->token_source), why);
+        ok = ok && fit_words(s, &text, short_tokens, err) && measure_idle_ttft(s, err);
     }
     buf_release(&text);
     if (!ok)

@@ -104,7 +104,7 @@ static void on_open(void *ctx, struct stream *stream, const struct err *err)
     if (err) {
         if (run->failures++ == 0)
             run->failure = *err;
-        run->outcomes.failed++;
+        run->outcomes.count[OUTCOME_FAILED]++;
     }
     if (run->opening_next < run->count)
         stream_open(&run->streams[run->opening_next++].stream);
@@ -390,6 +390,14 @@ static struct window_view view_window(struct cell_run *run)
                                  : monitor_window_none();
 }
 
+/* One stream broke: did it take others along? They say so within a moment. */
+static void see_companions(struct cell_run *run)
+{
+    int64_t until = run->failure_at + CELL_AT_ONCE_NS;
+    while (run->failures > 0 && run->failures < run->count && clock_now() < until)
+        loop_turn(run->s->loop, until);
+}
+
 static void try_once(struct session *s, struct cell *cell)
 {
     struct cell_run run;
@@ -397,6 +405,8 @@ static void try_once(struct session *s, struct cell *cell)
     start_run(&run, s, cell);
     if (open_lanes(&run) && warm_streams(&run) && get_ready(&run))
         measure(&run); /* how it ended, cell_judge knows by the conditions themselves */
+    if (too_many_failures(&run))
+        see_companions(&run);
     struct window_view view = view_window(&run);
     cancel_all(&run);
     cell_judge(&run, &view);

@@ -17,10 +17,14 @@
 
 enum { CELL_MAX_BINS = 2400, CELL_MAX_REPEATS = 64, CELL_THREADS = 3 };
 
+/* Streams that break within so long of each other, and with the same words, broke together. */
+enum { CELL_AT_ONCE_NS = 100000000 };
+
 /* The part of one request that lies in the window. Instants; 0: none. */
 struct request_window {
     int64_t first_at, last_at;
     int64_t tokens, first_tokens, events;
+    size_t first_stamp; /* of its stream: where the part begins */
 };
 
 struct cell_stream {
@@ -32,6 +36,7 @@ struct cell_stream {
     struct request_window in;
     bool ever_token; /* it has produced a token in this cell */
     bool has_token;  /* its present request has */
+    size_t ttft;     /* where the present request's is in the tally */
     int64_t last_at; /* the present request's newest token, in or before the window */
     int64_t unread;  /* at the window's end */
 };
@@ -55,8 +60,8 @@ struct tally {
     size_t bins;
     int64_t bin_ns;
     struct hist *gaps, *lag, *send_lag;
-    struct hist *late; /* how late the loop came back from a wait of known length */
-    struct doubles ttft_ms;
+    struct hist *late;      /* how late the loop came back from a wait of known length */
+    struct doubles ttft_ms; /* NAN: taken back */
     struct span *spans;
     size_t span_count, span_cap;
     int64_t reads, read_events;
@@ -64,6 +69,9 @@ struct tally {
     int64_t cpu_ns[CELL_THREADS]; /* CPU time in the windows: the loop's thread, the loop guard's,
                                      the monitor's */
     bool usage_fell;
+    bool cumulative;             /* deltas that repeat the text so far */
+    int64_t billed, undelivered; /* usage of whole requests; what came behind their last text */
+    int64_t hidden;              /* tokens of whole requests that were thought and not shown */
 };
 
 struct cell_run {
@@ -90,6 +98,8 @@ struct cell_run {
     struct outcomes outcomes;
     int failures;
     struct err failure;            /* the first one */
+    int64_t failure_at;            /* when it was */
+    int failures_at_once;          /* those that said the same within a moment of it */
     bool opened_early, ready_late; /* how the window came to open before all were ready */
     int64_t prompts_cut, cut_to;   /* requests whose prompt the server shortened, the last one's
                                       length */
@@ -110,6 +120,9 @@ void cell_on_read(void *ctx, struct stream *stream, const struct read_stamp *sta
 void cell_end_request(struct cell_run *run, struct cell_stream *cs); /* counts its outcome */
 /* Streams with a token go up or down at this instant. */
 void cell_set_active(struct cell_run *run, int active, int64_t at);
+/* Is usage that grows with the text what this cell's tokens are? Not when it went down, nor when it
+ * counts what is never shown: such tokens were made at instants that nobody knows. */
+bool cell_counts_usage(const struct cell_run *run);
 /* Tokens of so many events and so much usage, by the run's token source. */
 double cell_tokens(const struct cell_run *run, double events, double usage);
 

@@ -48,10 +48,16 @@ static void add_double(struct doubles *d, double v)
     d->v[d->n++] = v;
 }
 
+bool cell_counts_usage(const struct cell_run *run)
+{
+    const struct tally *t = &run->tally;
+    return run->s->token_source == TOKENS_USAGE_STREAM && !t->usage_fell && t->hidden == 0;
+}
+
 double cell_tokens(const struct cell_run *run, double events, double usage)
 {
     const struct session *s = run->s;
-    if (s->token_source == TOKENS_USAGE_STREAM && !run->tally.usage_fell)
+    if (cell_counts_usage(run))
         return usage;
     return events * session_tokens_per_event(s);
 }
@@ -194,6 +200,7 @@ static void count_in_window(struct cell_run *run, struct cell_stream *cs, int64_
         t->bin_tokens[bin] += (double)tokens;
     }
     if (in->events++ == 0) {
+        in->first_stamp = cs->stream.stamp_count - 1;
         in->first_at = at;
         in->first_tokens = tokens;
     }
@@ -214,7 +221,9 @@ void cell_on_token(void *ctx, struct stream *stream, int64_t at, int64_t tokens)
         cs->last_at = 0;
         cell_set_active(run, run->active + 1, at);
         add_first_token_time(run, r);
-        if (run->t1 == 0 || at < run->t1)
+        bool in_time = run->t1 == 0 || at < run->t1;
+        cs->ttft = in_time ? run->tally.ttft_ms.n : SIZE_MAX;
+        if (in_time)
             add_double(&run->tally.ttft_ms, ns_to_ms(at - r->send_at));
         if (!cs->ever_token) {
             cs->ever_token = true;
@@ -239,19 +248,62 @@ void cell_on_read(void *ctx, struct stream *stream, const struct read_stamp *sta
         hist_record(run->tally.lag, stamp->at - stamp->kernel_at);
 }
 
-static int64_t *outcome_counter(struct outcomes *o, enum sample_outcome outcome)
+/* A request that failed is part of no latency and no rate: what was counted of it in this window is
+ * taken back, by its own stamps. */
+static void take_back(struct cell_run *run, struct cell_stream *cs)
 {
-    switch (outcome) {
-    case OUTCOME_COMPLETE:
-    case OUTCOME_NO_FINISH: return &o->complete;
-    case OUTCOME_TRUNCATED: return &o->truncated;
-    case OUTCOME_REJECTED: return &o->rejected;
-    case OUTCOME_TIMED_OUT: return &o->timed_out;
-    case OUTCOME_EMPTY: return &o->empty;
-    case OUTCOME_CANCELLED: return &o->cancelled;
-    case OUTCOME_FAILED: break;
+    struct tally *t = &run->tally;
+    const struct request_window *in = &cs->in;
+    const struct token_stamp *stamp = cs->stream.stamps;
+    size_t from = in->first_stamp, end = from + (size_t)in->events;
+
+    if (cs->has_token && cs->ttft < t->ttft_ms.n)
+        t->ttft_ms.v[cs->ttft] = NAN;
+    t->events -= in->events;
+    t->tokens -= in->tokens;
+    run->repeat_events -= in->events;
+    run->repeat_tokens -= in->tokens;
+    for (size_t i = from; i < end && end <= cs->stream.stamp_count; i++) {
+        size_t bin = (size_t)((stamp[i].at_ns - run->t0) / t->bin_ns);
+        if (bin < t->bins) {
+            t->bin_events[bin] -= 1;
+            t->bin_tokens[bin] -= stamp[i].tokens;
+        }
+        if (i > 0)
+            hist_forget(t->gaps, stamp[i].at_ns - stamp[i - 1].at_ns);
     }
-    return &o->failed;
+}
+
+/* The error without how far its request had come. */
+static const char *cause(const struct err *err)
+{
+    static const char behind[] = " token events: ";
+    const char *p = strstr(err->text, behind);
+    return p ? p + sizeof behind - 1 : err->text;
+}
+
+static void count_failure(struct cell_run *run, const struct record *r)
+{
+    if (run->failures++ == 0) {
+        run->failure = r->error;
+        run->failure_at = r->close_at;
+    }
+    if (r->close_at - run->failure_at <= CELL_AT_ONCE_NS &&
+        strcmp(cause(&r->error), cause(&run->failure)) == 0)
+        run->failures_at_once++;
+}
+
+/* What a whole answer tells about the server's way to count. */
+static void learn_from_whole(struct cell_run *run, const struct record *r)
+{
+    struct tally *t = &run->tally;
+    session_learn_ratio(run->s, r);
+    t->hidden += record_hidden_tokens(r);
+    if (r->usage_growths < 2)
+        return;
+    t->billed += r->completion_tokens;
+    if (r->completion_tokens > r->credited + 1) /* the end of text is a token without text */
+        t->undelivered += r->completion_tokens - r->credited - 1;
 }
 
 /* Every request's prompt, where its answer tells: a server that cuts one in silence measures
@@ -269,28 +321,29 @@ static void check_prompt(struct cell_run *run, const struct record *r)
 void cell_end_request(struct cell_run *run, struct cell_stream *cs)
 {
     struct record *r = &cs->stream.record;
+    bool failed = outcome_is_failure(r->outcome);
 
     if (cs->has_token)
         cell_set_active(run, run->active - 1, r->close_at);
-    cs->has_token = false;
-    ++*outcome_counter(&run->outcomes, r->outcome);
+    run->outcomes.count[r->outcome]++;
     run->tally.usage_fell |= r->usage_fell;
+    run->tally.cumulative |= r->cumulative;
     if (r->sent_at)
         hist_record(run->tally.send_lag, r->send_at - r->planned_at - r->connect_ns);
-    if (run->window_open) {
+    if (failed) {
+        take_back(run, cs);
+    } else if (run->window_open) {
         close_request_window(run, cs);
-        if (!outcome_is_failure(r->outcome) && r->last_token_at >= run->t0 &&
-            r->last_token_at < run->t1)
+        if (r->last_token_at >= run->t0 && r->last_token_at < run->t1)
             run->tally.completed++;
     }
+    cs->has_token = false;
     cs->in = (struct request_window){0};
     check_prompt(run, r);
-    if (r->outcome == OUTCOME_COMPLETE)
-        session_learn_ratio(run->s, r);
-    if (outcome_is_failure(r->outcome)) {
-        if (run->failures++ == 0)
-            run->failure = r->error;
-    }
+    if (r->outcome == OUTCOME_COMPLETE || r->outcome == OUTCOME_NO_DONE)
+        learn_from_whole(run, r);
+    if (failed)
+        count_failure(run, r);
     session_sample(run->s, &cs->stream, "decode", run->cell->context_tokens, run->count,
                    run->repeat);
 }

@@ -15,6 +15,11 @@ static const double limited_cpu_pct = 75, limited_lag_ms = 1;
 
 static struct spread spread_of_samples(struct doubles *d)
 {
+    size_t kept = 0;
+    for (size_t i = 0; i < d->n; i++)
+        if (!isnan(d->v[i]))
+            d->v[kept++] = d->v[i];
+    d->n = kept;
     struct summary m = summary_of(d->v, d->n);
     return spread_of_summary(&m);
 }
@@ -164,7 +169,7 @@ static void judge_server(struct cell_run *run, const struct window_view *view)
 static enum token_source cell_token_source(const struct cell_run *run)
 {
     enum token_source source = run->s->token_source;
-    return source == TOKENS_USAGE_STREAM && run->tally.usage_fell ? TOKENS_USAGE_FINAL : source;
+    return source == TOKENS_USAGE_STREAM && !cell_counts_usage(run) ? TOKENS_USAGE_FINAL : source;
 }
 
 /* The server counted something else over the same window: say so, whoever is wrong. */
@@ -213,6 +218,29 @@ static void judge_delivery(struct cell_run *run)
     }
 }
 
+/* How the server counts, where it does so oddly. */
+static void judge_usage(struct cell_run *run)
+{
+    const struct tally *t = &run->tally;
+    double billed = (double)t->billed, undelivered = (double)t->undelivered;
+
+    if (t->usage_fell && run->s->token_source == TOKENS_USAGE_STREAM)
+        session_event(run->s, "warning",
+                      "usage went down inside a stream, or changed its mind about the prompt: this "
+                      "cell's tokens are events weighted by the final counts");
+    if (t->hidden > 0 || run->s->hides_tokens)
+        run->cell->marks |= MARK_HIDDEN_TOKENS;
+    if (t->cumulative)
+        session_event(run->s, "warning",
+                      "the server repeats the whole text in every event: what a reader would see "
+                      "is not what it counts");
+    if (undelivered > 0.02 * billed)
+        session_event(run->s, "warning",
+                      "%.0f of %.0f tokens were counted behind the last text: billed and not "
+                      "delivered",
+                      undelivered, billed);
+}
+
 static void take_figures(struct cell_run *run, const struct window_view *view)
 {
     struct cell *c = run->cell;
@@ -231,10 +259,7 @@ static void take_figures(struct cell_run *run, const struct window_view *view)
         t->events > 0 ? cell_tokens(run, (double)t->events, (double)t->tokens) / (double)t->events
                       : session_tokens_per_event(run->s);
     mem_set_string(&c->token_source, token_source_name(cell_token_source(run)));
-    if (t->usage_fell && run->s->token_source == TOKENS_USAGE_STREAM)
-        session_event(run->s, "warning",
-                      "usage went down inside a stream: this cell's tokens are "
-                      "events weighted by the final counts");
+    judge_usage(run);
     judge_server(run, view);
     judge_client(run);
     judge_delivery(run);
@@ -286,7 +311,10 @@ static bool has_failed(struct cell_run *run, char *why, size_t size)
 {
     if (run->failures <= run->s->options->max_errors)
         return false;
-    if (run->failures > 1)
+    if (run->failures_at_once > 1 && run->failures_at_once == run->failures)
+        snprintf(why, size, "%d of %d requests failed together: %s", run->failures, run->count,
+                 run->failure.text);
+    else if (run->failures > 1)
         snprintf(why, size, "%d requests failed; the first: %s", run->failures, run->failure.text);
     else
         snprintf(why, size, "%s", run->failure.text);

@@ -68,6 +68,7 @@ static void settle_usage(const struct event_fields *f, struct event *ret)
     ret->completion_tokens = c[COUNT_COMPLETION];
     ret->cached_tokens = c[COUNT_CACHED] >= 0 ? c[COUNT_CACHED] : c[COUNT_TIMED_CACHE];
     ret->prompt_ms = f->prompt_ms;
+    ret->reasoning_tokens = c[COUNT_REASONING] >= 0 ? c[COUNT_REASONING] : c[COUNT_REASONING_FLAT];
     if (ret->prompt_tokens < 0 && ret->completion_tokens < 0) {
         ret->prompt_tokens = c[COUNT_PROMPT_EVAL];
         ret->completion_tokens = c[COUNT_EVAL];
@@ -114,10 +115,14 @@ static void settle_error(const struct event_fields *f, struct event *ret)
         ret->error = f->text[messages[i]];
     ret->has_error = f->error || f->text[TEXT_ERROR].n > 0 ||
                      slice_is(f->text[TEXT_OBJECT], "error") || (ret->error.n > 0 && !f->answers);
-    if (ret->has_error)
-        ret->error_code = settle_code(f);
-    else
+    if (!ret->has_error) {
         ret->error.n = 0;
+        return;
+    }
+    ret->error_code = settle_code(f);
+    ret->error_type = f->text[TEXT_ERROR_TYPE];
+    if (ret->error_type.n == 0)
+        ret->error_type = f->text[TEXT_TYPE_OF_ERROR];
 }
 
 static void event_init(struct event *ret, enum event_kind kind)
@@ -127,6 +132,7 @@ static void event_init(struct event *ret, enum event_kind kind)
         .prompt_tokens = -1,
         .completion_tokens = -1,
         .cached_tokens = -1,
+        .reasoning_tokens = -1,
         .prompt_ms = NAN,
     };
 }
@@ -182,12 +188,25 @@ static void take_code(struct event_fields *f, enum text_field text, enum count_f
     take_count(f, count, v);
 }
 
+static void take_error(struct event_fields *f, const json_t *error)
+{
+    take_text(f, TEXT_ERROR, error);
+    take_text(f, TEXT_ERROR_MESSAGE, json_object_get(error, "message"));
+    take_text(f, TEXT_ERROR_TYPE, json_object_get(error, "type"));
+    take_code(f, TEXT_ERROR_CODE, COUNT_ERROR_CODE, json_object_get(error, "code"));
+    take_count(f, COUNT_ERROR_STATUS, json_object_get(error, "http_status_code"));
+    take_count(f, COUNT_ERROR_CODE, error); /* "error": 503 */
+    f->error |= json_is_object(error) || json_is_array(error) || json_is_true(error) ||
+                json_number_value(error) != 0;
+}
+
 static void take_choices(struct event_fields *f, const json_t *choices)
 {
     for (size_t i = 0; i < json_array_size(choices); i++) {
         const json_t *choice = json_array_get(choices, i);
         const json_t *delta = json_object_get(choice, "delta");
         const json_t *tools = json_object_get(delta, "tool_calls");
+        take_error(f, json_object_get(choice, "error"));
         take_text(f, TEXT_TEXT, json_object_get(choice, "text"));
         take_text(f, TEXT_FINISH_REASON, json_object_get(choice, "finish_reason"));
         take_text(f, TEXT_CONTENT, json_object_get(delta, "content"));
@@ -204,11 +223,14 @@ static void take_counts(struct event_fields *f, const json_t *root)
 {
     const json_t *usage = json_object_get(root, "usage");
     const json_t *details = json_object_get(usage, "prompt_tokens_details");
+    const json_t *output = json_object_get(usage, "completion_tokens_details");
     const json_t *timings = json_object_get(root, "timings");
     const json_t *prompt_ms = json_object_get(timings, "prompt_ms");
     take_count(f, COUNT_PROMPT, json_object_get(usage, "prompt_tokens"));
     take_count(f, COUNT_COMPLETION, json_object_get(usage, "completion_tokens"));
     take_count(f, COUNT_CACHED, json_object_get(details, "cached_tokens"));
+    take_count(f, COUNT_REASONING, json_object_get(output, "reasoning_tokens"));
+    take_count(f, COUNT_REASONING_FLAT, json_object_get(usage, "reasoning_tokens"));
     take_count(f, COUNT_PROMPT_EVAL, json_object_get(root, "prompt_eval_count"));
     take_count(f, COUNT_EVAL, json_object_get(root, "eval_count"));
     take_count(f, COUNT_TIMED_PROMPT, json_object_get(timings, "prompt_n"));
@@ -218,17 +240,8 @@ static void take_counts(struct event_fields *f, const json_t *root)
         f->prompt_ms = json_number_value(prompt_ms);
 }
 
-static void take_error(struct event_fields *f, const json_t *root)
+static void take_detail(struct event_fields *f, const json_t *detail)
 {
-    const json_t *error = json_object_get(root, "error");
-    const json_t *detail = json_object_get(root, "detail");
-    take_text(f, TEXT_ERROR, error);
-    take_text(f, TEXT_ERROR_MESSAGE, json_object_get(error, "message"));
-    take_code(f, TEXT_ERROR_CODE, COUNT_ERROR_CODE, json_object_get(error, "code"));
-    take_count(f, COUNT_ERROR_STATUS, json_object_get(error, "http_status_code"));
-    take_count(f, COUNT_ERROR_CODE, error); /* "error": 503 */
-    f->error = json_is_object(error) || json_is_array(error) || json_is_true(error) ||
-               json_number_value(error) != 0;
     if (json_is_array(detail)) /* FastAPI lists what is wrong; the first one names it */
         detail = json_array_get(detail, 0);
     take_text(f, TEXT_DETAIL, detail);
@@ -244,7 +257,9 @@ static void take_root(struct event_fields *f, const json_t *root)
     take_text(f, TEXT_OBJECT, json_object_get(root, "object"));
     take_choices(f, json_object_get(root, "choices"));
     take_counts(f, root);
-    take_error(f, root);
+    take_error(f, json_object_get(root, "error"));
+    take_text(f, TEXT_TYPE_OF_ERROR, json_object_get(root, "error_type"));
+    take_detail(f, json_object_get(root, "detail"));
     take_text(f, TEXT_MESSAGE, message);
     take_text(f, TEXT_MESSAGE_CONTENT, json_object_get(message, "content"));
     take_text(f, TEXT_MESSAGE_THINKING, json_object_get(message, "thinking"));
@@ -399,7 +414,8 @@ void event_parse(const char *p, size_t n, struct buf *scratch, struct event *ret
     if (json_is_object(root)) {
         struct event_fields fields;
         struct event found;
-        struct slice *const slices[] = {&found.text, &found.finish, &found.error, &found.id};
+        struct slice *const slices[] = {&found.text, &found.finish, &found.error, &found.error_type,
+                                        &found.id};
         size_t ends[ARRAY_LEN(slices)];
         take_root(&fields, root);
         event_settle(&fields, &found);

@@ -12,9 +12,9 @@
  * the first non-empty field wins, in the order given here. Several choices are read like the first;
  * the first that says something wins.
  *
- * An *error* is a payload with an `error` that says something (not null, false, "" or 0), with
- * object: "error", or with nothing but a message, a detail or a msg: such a text beside choices,
- * usage, a response or done is no error.
+ * An *error* is a payload with an `error` that says something (not null, false, "" or 0), at its
+ * root or in a choice, with object: "error", or with nothing but a message, a detail or a msg: such
+ * a text beside choices, usage, a response or done is no error.
  *
  * Text is kept as a slice of the payload, still JSON-escaped: event_unescape makes it plain. */
 #ifndef TOKGRID_LOAD_EVENT_H
@@ -49,17 +49,19 @@ struct event {
     bool done_flag;       /* Ollama's done: true */
     bool has_usage;       /* prompt_tokens or completion_tokens is said, by whichever of these: */
     int64_t prompt_tokens, completion_tokens,
-        cached_tokens; /* -1: not said. The usage object, else
-                        * Ollama's prompt_eval_count and eval_count, else llama.cpp's timings
-                        * (prompt_n + cache_n when both are there, predicted_n). cached_tokens
-                        * may come from timings beside a usage object that lacks it */
-    double prompt_ms;  /* llama.cpp timings.prompt_ms; NAN: not said */
+        cached_tokens;        /* -1: not said. The usage object, else
+                               * Ollama's prompt_eval_count and eval_count, else llama.cpp's timings
+                               * (prompt_n + cache_n when both are there, predicted_n). cached_tokens
+                               * may come from timings beside a usage object that lacks it */
+    int64_t reasoning_tokens; /* the part of completion_tokens that was thought; -1: not said */
+    double prompt_ms;         /* llama.cpp timings.prompt_ms; NAN: not said */
     bool has_error;
-    struct slice error; /* escaped; the message: error.message, error as a string, message,
-                         * detail, msg, in this order */
-    int error_code;     /* error.code or error.http_status_code, else those beside it, as a
-                         * number or as digits; 0: none */
-    struct slice id;    /* escaped; the request's id, for engines that abort by it */
+    struct slice error;      /* escaped; the message: error.message, error as a string, message,
+                              * detail, msg, in this order */
+    struct slice error_type; /* escaped; error.type or error_type */
+    int error_code;          /* error.code or error.http_status_code, else those beside it, as a
+                              * number or as digits; 0: none */
+    struct slice id;         /* escaped; the request's id, for engines that abort by it */
 };
 
 /* Fast path. False: not sure, *ret undefined, use event_parse. Never reads outside [p, p + n). */
@@ -82,6 +84,16 @@ void event_unescape(struct slice s, struct buf *out);
  * text itself. One printable line of at most 500 bytes, the numbers behind it. False when there is
  * no message in it. */
 bool event_error_body(const char *p, size_t n, struct buf *ret_message);
+
+/* What an error is about, by its words (message and type, plain) and then by its code, an HTTP
+ * status: the words come first, since some servers give one code to everything. */
+enum error_kind {
+    ERROR_OTHER,    /* the server's own trouble */
+    ERROR_OVERLOAD, /* too much is asked of it at the moment */
+    ERROR_REQUEST,  /* this request is not granted: 4xx */
+    ERROR_TIMEOUT,  /* a gateway gave up waiting */
+};
+enum error_kind event_error_kind(const char *words, int code);
 
 /* How a finish_reason ends a request. Reasons that nobody knows are FINISH_DONE. */
 enum finish_kind { FINISH_NONE, FINISH_DONE, FINISH_FAILED };

@@ -214,3 +214,26 @@ bool event_error_body(const char *p, size_t n, struct buf *ret_message)
     buf_release(&found);
     return any;
 }
+
+/* --- what it is about ------------------------------------------------------------------------- */
+
+enum error_kind event_error_kind(const char *words, int code)
+{
+    static const char *const overload[] = {
+        "overloaded",    "too many requests", "rate limit", "rate_limit",          "at capacity",
+        "queue is full", "queue full",        "is busy",    "service_unavailable",
+    };
+    for (size_t i = 0; i < ARRAY_LEN(overload); i++)
+        if (text_find_nocase(words, overload[i]))
+            return ERROR_OVERLOAD;
+    switch (code) {
+    case 429:
+    case 503:
+    case 529: return ERROR_OVERLOAD;
+    case 408:
+    case 504:
+    case 522: /* Cloudflare: connecting, and answering, took too long */
+    case 524: return ERROR_TIMEOUT;
+    default: return code >= 400 && code < 500 ? ERROR_REQUEST : ERROR_OTHER;
+    }
+}

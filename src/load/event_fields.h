@@ -36,6 +36,8 @@ enum text_field {
     TEXT_MSG,                            /* msg */
     TEXT_ERROR_CODE,                     /* error.code, a string */
     TEXT_CODE,                           /* code, a string */
+    TEXT_ERROR_TYPE,                     /* error.type */
+    TEXT_TYPE_OF_ERROR,                  /* error_type */
     TEXT_COUNT,
 };
 
@@ -44,6 +46,8 @@ enum count_field {
     COUNT_PROMPT,          /* usage.prompt_tokens */
     COUNT_COMPLETION,      /* usage.completion_tokens */
     COUNT_CACHED,          /* usage.prompt_tokens_details.cached_tokens */
+    COUNT_REASONING,       /* usage.completion_tokens_details.reasoning_tokens */
+    COUNT_REASONING_FLAT,  /* usage.reasoning_tokens */
     COUNT_PROMPT_EVAL,     /* prompt_eval_count */
     COUNT_EVAL,            /* eval_count */
     COUNT_TIMED_PROMPT,    /* timings.prompt_n */
@@ -65,7 +69,7 @@ struct event_fields {
     int64_t count[COUNT_COUNT];
     double prompt_ms; /* timings.prompt_ms */
     bool done;        /* done: true */
-    bool error;       /* error: an object, or a string that is not empty */
+    bool error;       /* an error that says something, at the root or in a choice */
     bool answers;     /* the key choices, response, usage or done is there */
 };
 

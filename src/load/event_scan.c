@@ -30,6 +30,7 @@ enum place {
     PLACE_FUNCTION,
     PLACE_USAGE,
     PLACE_DETAILS,
+    PLACE_OUTPUT_DETAILS,
     PLACE_TIMINGS,
     PLACE_ERROR,
     PLACE_MESSAGE,
@@ -46,7 +47,7 @@ enum {
     IS_ANSWER = 1 << 6,  /* its presence says that this is no bare error */
 };
 
-enum { KEY_NAME_MAX = 22 };
+enum { KEY_NAME_MAX = 25 };
 
 struct key {
     uint8_t len;
@@ -81,11 +82,13 @@ static const struct key root_keys[] = {
     {KEY("msg"), TEXT(TEXT_MSG)},
     {KEY("code"), CODE(TEXT_CODE, COUNT_CODE)},
     {KEY("http_status_code"), COUNT(COUNT_STATUS)},
+    {KEY("error_type"), TEXT(TEXT_TYPE_OF_ERROR)},
 };
 static const struct key choice_keys[] = {
     {KEY("delta"), .object = PLACE_DELTA},
     {KEY("finish_reason"), WORD(TEXT_FINISH_REASON)},
     {KEY("text"), TEXT(TEXT_TEXT)},
+    {KEY("error"), .flags = TAKES_TEXT | TAKES_ONLY, .text = TEXT_ERROR, .object = PLACE_ERROR},
 };
 static const struct key delta_keys[] = {
     {KEY("content"), TEXT(TEXT_CONTENT)},
@@ -103,6 +106,11 @@ static const struct key usage_keys[] = {
     {KEY("prompt_tokens"), COUNT(COUNT_PROMPT)},
     {KEY("completion_tokens"), COUNT(COUNT_COMPLETION)},
     {KEY("prompt_tokens_details"), .object = PLACE_DETAILS},
+    {KEY("completion_tokens_details"), .object = PLACE_OUTPUT_DETAILS},
+    {KEY("reasoning_tokens"), COUNT(COUNT_REASONING_FLAT)},
+};
+static const struct key output_details_keys[] = {
+    {KEY("reasoning_tokens"), COUNT(COUNT_REASONING)},
 };
 static const struct key details_keys[] = {
     {KEY("cached_tokens"), COUNT(COUNT_CACHED)},
@@ -115,6 +123,7 @@ static const struct key timings_keys[] = {
 };
 static const struct key error_keys[] = {
     {KEY("message"), TEXT(TEXT_ERROR_MESSAGE)},
+    {KEY("type"), TEXT(TEXT_ERROR_TYPE)},
     {KEY("code"), CODE(TEXT_ERROR_CODE, COUNT_ERROR_CODE)},
     {KEY("http_status_code"), COUNT(COUNT_ERROR_STATUS)},
 };
@@ -145,6 +154,7 @@ static const struct {
     [PLACE_FUNCTION] = {KEYS(function_keys)},
     [PLACE_USAGE] = {KEYS(usage_keys)},
     [PLACE_DETAILS] = {KEYS(details_keys)},
+    [PLACE_OUTPUT_DETAILS] = {KEYS(output_details_keys)},
     [PLACE_TIMINGS] = {KEYS(timings_keys)},
     [PLACE_ERROR] = {KEYS(error_keys)},
     [PLACE_MESSAGE] = {KEYS(message_keys)},
@@ -161,6 +171,7 @@ struct scan {
     struct event_fields *fields;
     unsigned depth;
     struct level levels[MAX_DEPTH];
+    bool error_seen;
 };
 
 static void skip_blanks(struct scan *s)
@@ -376,6 +387,11 @@ static bool read_key(struct scan *s, struct level *level, const struct key **ret
         if (level->seen & 1u << i)
             return false;
         level->seen |= 1u << i;
+        if (keys[i].object == PLACE_ERROR) { /* two errors: which of them speaks? */
+            if (s->error_seen)
+                return false;
+            s->error_seen = true;
+        }
         if (keys[i].flags & IS_ANSWER)
             s->fields->answers = true;
         *ret = &keys[i];
@@ -461,6 +477,7 @@ bool event_scan(const char *p, size_t n, struct event *ret)
     s.p = p;
     s.end = p + n;
     s.depth = 0;
+    s.error_seen = false;
     s.fields = &fields;
     skip_space(&s);
     if (s.p == s.end || *s.p != '{')

@@ -2,6 +2,7 @@
  *
  * rate = (prompt - cached tokens) / TTFT, the median over the samples. The last sample is the text
  * that this context's decode cells share, so measuring it is also what warms the server's cache. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 #include "stats/summary.h"
 
 /* A text is corrected at most so often: each try is a whole prefill. */
-enum { MAX_SAMPLES = 32, LENGTH_TRIES = 4 };
+enum { MAX_SAMPLES = 32, LENGTH_TRIES = 4, LONG_PROMPT = 4096 };
 
 struct row_samples {
     double rate[MAX_SAMPLES], ttft_ms[MAX_SAMPLES], prompt[MAX_SAMPLES], cached[MAX_SAMPLES],
@@ -199,6 +200,20 @@ static void show_row(struct session *s, const struct prefill_row *row)
     session_show(s);
 }
 
+/* A long prompt cannot be read in the time of a short one: something else was timed, or it was not
+ * read. */
+static void doubt_row(struct session *s, const struct prefill_row *row)
+{
+    double idle_ms = s->result->run.idle_ttft_ms;
+    if (row->context_tokens < LONG_PROMPT || !(row->ttft_ms.p50 < 1.2 * idle_ms))
+        return;
+    session_event(s, "warning",
+                  "the first token of %" PRId64 " tokens came after %.1f ms, as soon as that of a "
+                  "short prompt: a cache that is not told of, a prompt cut short, or a first event "
+                  "that is no token",
+                  row->context_tokens, row->ttft_ms.p50);
+}
+
 bool session_prefill(struct session *s, int64_t context_tokens, const char *how)
 {
     struct row_samples *m = mem_alloc(sizeof *m);
@@ -222,7 +237,9 @@ bool session_prefill(struct session *s, int64_t context_tokens, const char *how)
     }
     atomic_store(&s->control->skip, 0); /* it was for this row */
     bool fine = row.status == STATUS_VALID;
-    if (!fine) /* kept apart: an error's numbers are not a rate */
+    if (fine)
+        doubt_row(s, &row);
+    else /* kept apart: an error's numbers are not a rate */
         row.total_tok_s = NAN;
     struct prefill_row *kept = result_add_prefill_take(s->result, &row);
     show_row(s, kept);

@@ -139,19 +139,27 @@ double session_tokens_per_event(const struct session *s)
     return tokens / events;
 }
 
-/* Usage that was invented: more tokens than were asked for, fewer than there were pieces of text,
- * or more than any decoder puts into one event. */
+int64_t record_hidden_tokens(const struct record *r)
+{
+    bool hidden = r->reasoning_tokens > 0 && r->reasoning_events == 0;
+    return hidden && r->reasoning_tokens <= r->completion_tokens ? r->reasoning_tokens : 0;
+}
+
+/* Usage that was invented: more tokens than were asked for, fewer than there were pieces of text
+ * (a few may be missing where the text was tokenized again), or more than any decoder puts into one
+ * event. */
 bool session_usage_is_plausible(const struct record *r)
 {
     int64_t tokens = r->completion_tokens, events = r->token_events;
     if (r->asked_tokens > 0 && events <= r->asked_tokens && tokens > r->asked_tokens + 1)
         return false;
-    return tokens > 0 && tokens <= 16 * events && 2 * tokens >= events;
+    tokens -= record_hidden_tokens(r);
+    return tokens > 0 && tokens <= 16 * events && tokens + events / 16 + 3 >= events;
 }
 
 void session_learn_ratio(struct session *s, const struct record *r)
 {
-    int64_t tokens = r->completion_tokens;
+    int64_t tokens = r->completion_tokens - record_hidden_tokens(r);
     if (r->token_events <= 0 || !session_usage_is_plausible(r))
         return;
     /* an end-of-text token has no event: a difference of one is the end's, not the events' */

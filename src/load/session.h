@@ -73,6 +73,7 @@ struct session {
     bool counts_before;                 /* the tokenize endpoint counts as usage does, and */
     int64_t count_offset;               /* so many tokens fewer */
     bool counts_prompt;                 /* usage.prompt_tokens is there */
+    bool hides_tokens;                  /* it thinks, and does not show what */
 
     struct prompt_source prompts;
     struct prompt_fit fit;
@@ -123,6 +124,8 @@ void session_sample(struct session *s, const struct stream *stream, const char *
 
 /* Tokens in one event, by the completed requests of this run; 1 until something is known. */
 double session_tokens_per_event(const struct session *s);
+/* Tokens that were thought and never shown: the text came without them. */
+int64_t record_hidden_tokens(const struct record *r);
 bool session_usage_is_plausible(const struct record *r);
 void session_learn_ratio(struct session *s, const struct record *r);
 

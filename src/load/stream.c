@@ -10,19 +10,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/clock.h"
 #include "base/num.h"
 #include "base/text.h"
 #include "load/middlebox.h"
 
-enum { PLAIN_MAX_BYTES = 64 << 10, SCRATCH_MAX_BYTES = SSE_EVENT_MAX };
-
-bool outcome_is_failure(enum sample_outcome o)
-{
-    return o == OUTCOME_TRUNCATED || o == OUTCOME_FAILED || o == OUTCOME_REJECTED ||
-           o == OUTCOME_TIMED_OUT || o == OUTCOME_EMPTY;
-}
+enum {
+    PLAIN_MAX_BYTES = 64 << 10,
+    SCRATCH_MAX_BYTES = SSE_EVENT_MAX,
+    REPEATS_TELL = 3, /* so many texts in a row that repeat the one before are no accident */
+};
 
 static void note_usage(struct stream *s, const struct event *e)
 {
@@ -39,8 +38,22 @@ static void note_usage(struct stream *s, const struct event *e)
             r->usage_fell = true;
         r->completion_tokens = e->completion_tokens;
     }
+    if (e->reasoning_tokens >= 0)
+        r->reasoning_tokens = e->reasoning_tokens;
     if (!isnan(e->prompt_ms))
         r->prompt_ms = e->prompt_ms;
+}
+
+/* Does this text begin with all of the text before it? Some servers send the whole answer so far
+ * where a delta belongs. */
+static void note_repetition(struct stream *s, struct slice text)
+{
+    size_t known = s->before_len < sizeof s->before ? s->before_len : sizeof s->before;
+    bool longer = known > 1 && text.n > s->before_len && memcmp(text.p, s->before, known) == 0;
+    s->longer_in_a_row = longer ? s->longer_in_a_row + 1 : 0;
+    s->record.cumulative |= s->longer_in_a_row >= REPEATS_TELL;
+    s->before_len = text.n;
+    memcpy(s->before, text.p, text.n < sizeof s->before ? text.n : sizeof s->before);
 }
 
 static void note_token(struct stream *s, const struct event *e)
@@ -56,11 +69,13 @@ static void note_token(struct stream *s, const struct event *e)
         r->first_visible_at = at;
     r->last_token_at = s->progress_at = at;
     r->token_events++;
+    r->reasoning_events += e->channel == CHANNEL_REASONING;
+    note_repetition(s, e->text);
     /* usage is credited to token events only: a total that arrives behind the text (the final usage
      * object) says nothing about when its tokens were made */
-    if (r->completion_tokens > s->credited) {
-        tokens = r->completion_tokens - s->credited;
-        s->credited = r->completion_tokens;
+    if (r->completion_tokens > r->credited) {
+        tokens = r->completion_tokens - r->credited;
+        r->credited = r->completion_tokens;
         r->usage_growths++;
     }
     MEM_GROW(s->stamps, s->stamp_count, s->stamp_cap);
@@ -82,16 +97,67 @@ static void copy_slice(struct slice from, char *out, size_t size)
     buf_release(&plain);
 }
 
-static void note_error(struct stream *s, const struct event *e)
+/* What an error means for its request. What went on for a while and broke is no refusal. */
+static enum outcome outcome_of_error(const struct record *r, const char *words, int code)
+{
+    if (r->token_events > 0)
+        return OUTCOME_FAILED;
+    switch (event_error_kind(words, code)) {
+    case ERROR_OVERLOAD:
+    case ERROR_REQUEST: return OUTCOME_REJECTED;
+    case ERROR_TIMEOUT: return OUTCOME_TIMED_OUT;
+    case ERROR_OTHER: break;
+    }
+    return OUTCOME_FAILED;
+}
+
+/* An error in place of text: the first one of a request counts. `p`: the payload it was read
+ * from. */
+static void note_error(struct stream *s, const struct event *e, const char *p, size_t n)
 {
     struct record *r = &s->record;
-    char text[400];
+    struct buf message;
+    char text[400], type[80];
     if (r->error.code != ERR_NONE)
         return;
-    copy_slice(e->error, text, sizeof text);
+    buf_init(&message, PLAIN_MAX_BYTES);
+    if (event_error_body(p, n, &message))
+        snprintf(text, sizeof text, "%s", message.p);
+    else
+        copy_slice(e->error, text, sizeof text);
+    buf_release(&message);
+    copy_slice(e->error_type, type, sizeof type);
     err_set(&r->error, ERR_SERVER, "%s", text[0] ? text : "an error without a message");
-    if (e->error_code == 429 || e->error_code == 503)
-        r->outcome = OUTCOME_REJECTED;
+    r->error_status = e->error_code;
+    r->outcome = outcome_of_error(r, text, e->error_code);
+    if (r->outcome == OUTCOME_FAILED && type[0])
+        r->outcome = outcome_of_error(r, type, e->error_code);
+}
+
+static void note_malformed(struct stream *s, const struct sse_event *sse)
+{
+    char text[200];
+    text_printable(text, sizeof text, sse->data, sse->len);
+    if (s->record.error.code == ERR_NONE)
+        err_set(&s->record.error, ERR_PROTOCOL, "an event that is no JSON: %s", text);
+}
+
+/* The first reason counts, but a failure is one whenever it is said. */
+static void note_finish(struct stream *s, struct slice finish)
+{
+    struct record *r = &s->record;
+    enum finish_kind kind = event_finish_kind(finish);
+    if (kind == FINISH_NONE || (s->finish_seen && kind != FINISH_FAILED))
+        return;
+    s->finish_seen = true;
+    copy_slice(finish, r->finish, sizeof r->finish);
+    if (kind != FINISH_FAILED || r->error.code != ERR_NONE)
+        return;
+    err_set(&r->error, ERR_SERVER, "the server ended the answer with finish_reason '%s'",
+            r->finish);
+    /* a full queue, where the stream was open already */
+    r->outcome = r->token_events == 0 && strncasecmp(r->finish, "abort", 5) == 0 ? OUTCOME_REJECTED
+                                                                                 : OUTCOME_FAILED;
 }
 
 static void on_event(void *ctx, const struct sse_event *sse)
@@ -110,15 +176,12 @@ static void on_event(void *ctx, const struct sse_event *sse)
     }
     if (!r->first_event_at)
         r->first_event_at = s->stamp->at;
-    if (e.kind == EVENT_MALFORMED) {
-        char text[200];
-        text_printable(text, sizeof text, sse->data, sse->len);
-        if (r->error.code == ERR_NONE)
-            err_set(&r->error, ERR_PROTOCOL, "an event that is no JSON: %s", text);
+    if (e.has_error || strcmp(sse->type, "error") == 0) {
+        note_error(s, &e, sse->data, sse->len);
         return;
     }
-    if (e.has_error || strcmp(sse->type, "error") == 0) {
-        note_error(s, &e);
+    if (e.kind == EVENT_MALFORMED) {
+        note_malformed(s, sse);
         return;
     }
     if (e.id.n && !s->request_id[0])
@@ -127,14 +190,8 @@ static void on_event(void *ctx, const struct sse_event *sse)
         note_usage(s, &e);
     if (e.channel != CHANNEL_NONE)
         note_token(s, &e);
-    enum finish_kind kind = event_finish_kind(e.finish);
-    if (kind != FINISH_NONE && !s->finish_seen) {
-        s->finish_seen = true;
-        copy_slice(e.finish, r->finish, sizeof r->finish);
-        if (kind == FINISH_FAILED && r->error.code == ERR_NONE)
-            err_set(&r->error, ERR_SERVER, "the server ended the answer with finish_reason '%s'",
-                    r->finish);
-    }
+    note_finish(s, e.finish);
+    s->done_seen |= e.done_flag;
 }
 
 /* What the head promises decides how the body is read. */
@@ -211,8 +268,29 @@ static void settle_status(struct stream *s)
     else
         err_set(&r->error, ERR_HTTP, "HTTP %d%s%.400s", r->http_status, said ? ": " : "",
                 message.p);
+    r->error_status = r->http_status;
+    r->outcome = outcome_of_error(r, message.p, r->http_status);
     buf_release(&message);
-    r->outcome = r->http_status == 429 || r->http_status == 503 ? OUTCOME_REJECTED : OUTCOME_FAILED;
+}
+
+/* Errors hide outside of events as well: a body that is JSON, a line of it between the events, or
+ * the last line of JSON lines. */
+static void find_error_in(struct stream *s, const struct buf *body)
+{
+    struct event e;
+    for (size_t at = 0; at < body->len && s->record.error.code == ERR_NONE;) {
+        const char *p = body->p + at, *end = memchr(p, '\n', body->len - at);
+        size_t n = end ? (size_t)(end - p) : body->len - at;
+        if (at == 0) { /* it may be one document over many lines */
+            event_read(p, body->len, &s->scratch, &e);
+            if (e.has_error)
+                note_error(s, &e, p, body->len);
+        }
+        event_read(p, n, &s->scratch, &e);
+        if (e.has_error)
+            note_error(s, &e, p, n);
+        at += n + 1;
+    }
 }
 
 /* A 200 whose body is no event stream. */
@@ -230,6 +308,9 @@ static void settle_plain(struct stream *s)
                 s->head.content_encoding);
         return;
     }
+    find_error_in(s, body);
+    if (r->error.code != ERR_NONE)
+        return;
     buf_init(&message, PLAIN_MAX_BYTES);
     bool json = body->len > 0 && (body->p[0] == '{' || body->p[0] == '[');
     if (json && strstr(body->p, "\"choices\""))
@@ -244,37 +325,49 @@ static void settle_plain(struct stream *s)
     buf_release(&message);
 }
 
-static void settle_stream(struct stream *s, const struct err *lane_error)
+static void settle_lane_error(struct record *r, const struct err *lane_error)
+{
+    r->error = *lane_error;
+    r->outcome = lane_error->code == ERR_TIMEOUT ? OUTCOME_TIMED_OUT : OUTCOME_FAILED;
+    if (lane_error->code == ERR_CLOSED && r->first_event_at)
+        r->outcome = OUTCOME_TRUNCATED;
+}
+
+static void settle_end(struct stream *s)
 {
     struct record *r = &s->record;
 
-    if (r->error.code != ERR_NONE) {
-        if (r->outcome != OUTCOME_REJECTED)
-            r->outcome = OUTCOME_FAILED;
-    } else if (lane_error) {
-        r->error = *lane_error;
-        r->outcome = lane_error->code == ERR_TIMEOUT ? OUTCOME_TIMED_OUT : OUTCOME_FAILED;
-        if (lane_error->code == ERR_CLOSED && r->first_event_at)
-            r->outcome = OUTCOME_TRUNCATED;
-    } else if (s->sse.events == 0 && s->sse.stray.len > 0) {
-        settle_plain(s);
-        return;
-    } else if (r->token_events == 0) {
+    if (r->token_events == 0) {
         r->outcome = OUTCOME_EMPTY;
         err_set(&r->error, ERR_SERVER, "an empty answer: not a single token");
-        return;
     } else if (s->finish_seen) {
-        r->outcome = OUTCOME_COMPLETE;
-        return;
+        r->outcome = s->done_seen ? OUTCOME_COMPLETE : OUTCOME_NO_DONE;
     } else if (s->done_seen) {
         r->outcome = OUTCOME_NO_FINISH;
-        return;
     } else {
         r->outcome = OUTCOME_TRUNCATED;
         err_set(&r->error, ERR_CLOSED, "the answer ended without finish_reason or [DONE]%s%.200s",
                 s->sse.stray.len ? "; its last words: " : "", s->sse.stray.p);
     }
-    if (r->token_events > 0)
+}
+
+static void settle_stream(struct stream *s, const struct err *lane_error)
+{
+    struct record *r = &s->record;
+
+    find_error_in(s, &s->sse.stray);
+    if (r->error.code != ERR_NONE) {
+        bool refused = r->outcome == OUTCOME_REJECTED || r->outcome == OUTCOME_TIMED_OUT;
+        if (!outcome_is_failure(r->outcome) || (refused && r->token_events > 0))
+            r->outcome = OUTCOME_FAILED; /* also where text came behind a refusal */
+    } else if (lane_error) {
+        settle_lane_error(r, lane_error);
+    } else if (s->sse.events == 0 && s->sse.stray.len > 0) {
+        settle_plain(s);
+    } else {
+        settle_end(s);
+    }
+    if (r->error.code != ERR_NONE && r->token_events > 0)
         err_prefix(&r->error, "after %" PRId64 " token events", r->token_events);
 }
 
@@ -410,9 +503,10 @@ void stream_send(struct stream *s, const char *path, const struct part *body, si
                                 .prompt_tokens = -1,
                                 .completion_tokens = -1,
                                 .cached_tokens = -1,
+                                .reasoning_tokens = -1,
                                 .prompt_ms = NAN};
-    s->stamp_count = 0;
-    s->credited = 0;
+    s->stamp_count = s->before_len = 0;
+    s->longer_in_a_row = 0;
     s->request_id[0] = '\0';
     s->is_sse = s->done_seen = s->finish_seen = false;
     s->active = true;

@@ -38,18 +38,23 @@ struct stream_owner {
 
 /* What is known of the present or last request. */
 struct record {
-    enum sample_outcome outcome; /* valid once over */
-    int64_t planned_at;          /* when we decided to send */
+    enum outcome outcome; /* valid once over */
+    int64_t planned_at;   /* when we decided to send */
     int64_t asked_tokens; /* max_tokens of the request, for whoever judges its usage; 0: unknown */
     int64_t send_at, sent_at, head_at, first_event_at, first_token_at, first_visible_at,
         second_token_at, last_token_at, close_at;
     int64_t connect_ns;
     int64_t prompt_tokens, completion_tokens, cached_tokens; /* -1: not said */
-    double prompt_ms; /* the server's own timing; NAN: not said */
+    int64_t reasoning_tokens; /* of completion_tokens; -1: not said */
+    double prompt_ms;         /* the server's own timing; NAN: not said */
     int64_t token_events, reads, bytes;
-    int64_t usage_growths; /* how often usage grew between token events */
-    bool usage_fell;       /* it went down, or prompt_tokens changed: not to be trusted */
+    int64_t reasoning_events; /* of token_events: those that showed what was thought */
+    int64_t credited;         /* usage that came with token events, or before them */
+    int64_t usage_growths;    /* how often usage grew between token events */
+    bool usage_fell;          /* it went down, or prompt_tokens changed: not to be trusted */
+    bool cumulative;          /* "deltas" repeat the whole text so far */
     int http_status;
+    int error_status; /* of a failure: the HTTP status, or the code of the error inside a 200 */
     bool retried;
     char finish[24];
     struct err error; /* code ERR_NONE: none */
@@ -76,8 +81,10 @@ struct stream {
     struct http_head head;
     const struct read_stamp *stamp;
     int64_t last_read_at; /* tells the pieces of one read from the next read */
-    int64_t credited;     /* usage given to token events so far */
     int64_t progress_at;
+    char before[64]; /* how the text of the token event before began, and how long it was */
+    size_t before_len;
+    int longer_in_a_row; /* texts that began with all of the one before them */
     bool is_sse, done_seen, finish_seen, active;
 };
 
@@ -95,9 +102,6 @@ void stream_send(struct stream *s, const char *path, const struct part *body, si
 void stream_cancel(struct stream *s);
 
 bool stream_active(const struct stream *s);
-
-/* True for the outcomes that are failures of the server (cancelled is none). */
-bool outcome_is_failure(enum sample_outcome o);
 
 /* The record as a sample of a run that began at `run_at`. Borrows the stamps. */
 void stream_sample(const struct stream *s, int64_t run_at, struct sample *ret);

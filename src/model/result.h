@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "model/machine.h"
+#include "model/outcome.h"
 #include "model/plan.h"
 
 #define RESULT_SCHEMA "tokgrid-run/1"
@@ -46,10 +47,11 @@ enum cell_mark {
     MARK_PREEMPTED = 1 << 5,
     MARK_THROTTLED = 1 << 6,
     MARK_RETRIED = 1 << 7,
-    MARK_INFERRED = 1 << 8,      /* queued was inferred from the streams, not from metrics */
-    MARK_OVER_CAPACITY = 1 << 9, /* ran although the rule said over capacity */
-    MARK_BUFFERED = 1 << 10,     /* events came in bundles: only the total is valid */
-    MARK_COUNT = 11,
+    MARK_INFERRED = 1 << 8,       /* queued was inferred from the streams, not from metrics */
+    MARK_OVER_CAPACITY = 1 << 9,  /* ran although the rule said over capacity */
+    MARK_HIDDEN_TOKENS = 1 << 10, /* the server thinks and does not show what */
+    MARK_BUFFERED = 1 << 11,      /* events came in bundles: only the total is valid */
+    MARK_COUNT = 12,
 };
 const char *mark_name(unsigned bit_index);  /* "client_limited" */
 const char *mark_words(unsigned bit_index); /* one sentence for a reader */
@@ -78,11 +80,6 @@ struct interval {
     double low, high; /* 95 % */
     double n_effective;
     const char *method; /* static: "batch_means", "t_repeats"; NULL when there is none */
-};
-
-/* How requests of a cell ended. */
-struct outcomes {
-    int64_t complete, truncated, failed, cancelled, rejected, timed_out, empty;
 };
 
 /* The client's judgement of itself (measurement.md section 10). */

@@ -87,10 +87,15 @@ static const struct field interval_rows[] = {
 static const struct field_table interval_fields = TABLE("interval", struct interval, interval_rows);
 
 static const struct field outcomes_rows[] = {
-    I64("complete", struct outcomes, complete), I64("truncated", struct outcomes, truncated),
-    I64("failed", struct outcomes, failed),     I64("cancelled", struct outcomes, cancelled),
-    I64("rejected", struct outcomes, rejected), I64("timed_out", struct outcomes, timed_out),
-    I64("empty", struct outcomes, empty),
+    I64("complete", struct outcomes, count[OUTCOME_COMPLETE]),
+    I64("no_done", struct outcomes, count[OUTCOME_NO_DONE]),
+    I64("no_finish", struct outcomes, count[OUTCOME_NO_FINISH]),
+    I64("truncated", struct outcomes, count[OUTCOME_TRUNCATED]),
+    I64("failed", struct outcomes, count[OUTCOME_FAILED]),
+    I64("rejected", struct outcomes, count[OUTCOME_REJECTED]),
+    I64("timed_out", struct outcomes, count[OUTCOME_TIMED_OUT]),
+    I64("empty", struct outcomes, count[OUTCOME_EMPTY]),
+    I64("cancelled", struct outcomes, count[OUTCOME_CANCELLED]),
 };
 static const struct field_table outcomes_fields = TABLE("outcomes", struct outcomes, outcomes_rows);
 

@@ -24,8 +24,8 @@ static const char *const status_labels[STATUS_COUNT] = {
 
 /* by bit, in the order of enum cell_mark */
 const char *const mark_names[MARK_COUNT + 1] = {
-    "client_limited", "unsteady", "cache_hit", "prompt_off",    "foreign_load", "preempted",
-    "throttled",      "retried",  "inferred",  "over_capacity", "buffered",
+    "client_limited", "unsteady", "cache_hit", "prompt_off",    "foreign_load",  "preempted",
+    "throttled",      "retried",  "inferred",  "over_capacity", "hidden_tokens", "buffered",
 };
 
 static const char *const mark_sentences[MARK_COUNT] = {
@@ -39,6 +39,7 @@ static const char *const mark_sentences[MARK_COUNT] = {
     "measured again after a first attempt was discarded",
     "the queue was inferred from streams that had to wait, as the server has no metrics",
     "measured although the capacity rule would have left it out",
+    "the server thinks without showing it: only the tokens of the text are counted",
     "the answers came in bundles, as through a buffering proxy: only the total is valid",
 };
 

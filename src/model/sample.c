@@ -28,16 +28,6 @@ struct sample_file {
     char out[OUT_BYTES];
 };
 
-/* in the order of enum sample_outcome */
-static const char *const outcome_names[] = {
-    "complete", "no_finish", "truncated", "failed", "rejected", "timed_out", "empty", "cancelled",
-};
-
-const char *outcome_name(enum sample_outcome o)
-{
-    return outcome_names[o];
-}
-
 struct sample_file *samples_open(const char *path, struct err *err)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);

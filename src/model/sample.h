@@ -11,18 +11,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-
-enum sample_outcome {
-    OUTCOME_COMPLETE,  /* an end mark: finish_reason */
-    OUTCOME_NO_FINISH, /* [DONE] or a clean end after text, but no finish_reason */
-    OUTCOME_TRUNCATED, /* neither */
-    OUTCOME_FAILED,    /* an error after some tokens, or inside a 200 */
-    OUTCOME_REJECTED,  /* 429, 503 and their like */
-    OUTCOME_TIMED_OUT,
-    OUTCOME_EMPTY,     /* a success without a token */
-    OUTCOME_CANCELLED, /* by us, at the window's end */
-};
-const char *outcome_name(enum sample_outcome o);
+#include "model/outcome.h"
 
 /* One event that carried tokens. */
 struct token_stamp {
@@ -34,7 +23,7 @@ struct sample {
     const char *phase; /* static: "prefill", "warmup", "decode", "calibrate", "canary" */
     int64_t context_tokens;
     int concurrency, stream, repeat;
-    enum sample_outcome outcome;
+    enum outcome outcome;
     int64_t send_ns, headers_ns, first_event_ns, first_token_ns, first_visible_ns, second_token_ns,
         last_token_ns, close_ns; /* since the run's start; -1: did not happen */
     int64_t connect_ns;          /* duration of connect + TLS; 0 on a reused connection */

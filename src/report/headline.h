@@ -29,11 +29,12 @@ report_part_fn headline_tool;   /* "tokgrid v0.1" */
 report_part_fn headline_by;     /* "by X · tokgrid v0.1 · Measured" */
 
 /* Lines that end in '\n'. */
-report_part_fn remarks_legends; /* statuses and marks that occur */
-report_part_fn remarks_marks;   /* the marks alone */
-report_part_fn remarks_sources; /* what TTFT is; token source, client's verdict */
-report_part_fn remarks_reasons; /* why cells are not valid */
-report_part_fn remarks_notes;   /* the run's own notes */
+report_part_fn remarks_legends;  /* statuses and marks that occur */
+report_part_fn remarks_marks;    /* the marks alone */
+report_part_fn remarks_sources;  /* what TTFT is; token source, client's verdict */
+report_part_fn remarks_reasons;  /* why cells are not valid */
+report_part_fn remarks_outcomes; /* requests that ended in another way than complete */
+report_part_fn remarks_notes;    /* the run's own notes */
 
 /* The clauses of remarks_sources without their labels. */
 report_part_fn remarks_tokens;

@@ -270,6 +270,7 @@ static void add_remarks(const struct result *r, const struct lang *l, struct buf
     scratch_init(&b);
     remarks_sources(r, l, &b);
     remarks_reasons(r, l, &b);
+    remarks_outcomes(r, l, &b);
     remarks_notes(r, l, &b);
     add_lines(b.p, "- ", "", out);
     buf_release(&b);

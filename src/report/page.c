@@ -167,6 +167,7 @@ static void write_remarks(const struct page *p)
 {
     struct buf *b = html_scratch(p->h);
     remarks_reasons(p->r, p->l, b);
+    remarks_outcomes(p->r, p->l, b);
     remarks_notes(p->r, p->l, b);
     if (!b->len)
         return;

@@ -172,6 +172,39 @@ void remarks_reasons(const struct result *r, const struct lang *l, struct buf *o
             add_cell_reason(r, l, i, out);
 }
 
+/* "2 in 16K × 4, 1 in 64K × 8": the cells of one outcome and how often it was theirs. */
+static void add_outcome_line(const struct result *r, const struct lang *l, enum outcome o,
+                             struct buf *out)
+{
+    struct buf where, name;
+    char text[NUM_TEXT_MAX];
+    buf_init(&where, RESULT_MAX_BYTES);
+    buf_init(&name, 256);
+    for (size_t i = 0; i < r->decode_count; i++) {
+        int64_t n = r->decode[i].outcomes.count[o];
+        if (n == 0)
+            continue;
+        buf_reset(&name);
+        add_cell_name(l, &r->decode[i], &name);
+        buf_adds(&where, where.len ? word(l, WORD_LIST_COMMA) : "");
+        say_outcome_cell(l, &where, .cell = name.p, .n = lang_number(l, text, (double)n, 0));
+    }
+    if (where.len) {
+        say_outcome_line(l, out, .cells = where.p, .text = words_outcome(l, o),
+                         .name = outcome_name(o));
+        buf_addc(out, '\n');
+    }
+    buf_release(&name);
+    buf_release(&where);
+}
+
+void remarks_outcomes(const struct result *r, const struct lang *l, struct buf *out)
+{
+    for (int o = 0; o < OUTCOME_COUNT; o++)
+        if (words_outcome(l, (enum outcome)o))
+            add_outcome_line(r, l, (enum outcome)o, out);
+}
+
 void remarks_notes(const struct result *r, const struct lang *l, struct buf *out)
 {
     if (!r->run.complete && r->run.ended_by)

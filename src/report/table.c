@@ -177,7 +177,8 @@ void table_insights(const struct result *r, const struct table_options *o, struc
 
 void table_remarks(const struct result *r, const struct table_options *o, struct buf *out)
 {
-    static report_part_fn *const remarks[] = {remarks_sources, remarks_reasons, remarks_notes};
+    static report_part_fn *const remarks[] = {remarks_sources, remarks_reasons, remarks_outcomes,
+                                              remarks_notes};
     struct buf b;
     scratch_init(&b);
     for (size_t i = 0; i < ARRAY_LEN(remarks); i++)

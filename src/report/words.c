@@ -33,12 +33,24 @@ const char *words_status_legend(const struct lang *l, enum cell_status s)
 const char *words_mark(const struct lang *l, unsigned bit_index)
 {
     static const enum word marks[MARK_COUNT] = {
-        WORD_MARK_CLIENT_LIMITED, WORD_MARK_UNSTEADY,     WORD_MARK_CACHE_HIT,
-        WORD_MARK_PROMPT_OFF,     WORD_MARK_FOREIGN_LOAD, WORD_MARK_PREEMPTED,
-        WORD_MARK_THROTTLED,      WORD_MARK_RETRIED,      WORD_MARK_INFERRED,
-        WORD_MARK_OVER_CAPACITY,  WORD_MARK_BUFFERED,
+        WORD_MARK_CLIENT_LIMITED, WORD_MARK_UNSTEADY,      WORD_MARK_CACHE_HIT,
+        WORD_MARK_PROMPT_OFF,     WORD_MARK_FOREIGN_LOAD,  WORD_MARK_PREEMPTED,
+        WORD_MARK_THROTTLED,      WORD_MARK_RETRIED,       WORD_MARK_INFERRED,
+        WORD_MARK_OVER_CAPACITY,  WORD_MARK_HIDDEN_TOKENS, WORD_MARK_BUFFERED,
     };
     return word(l, marks[bit_index]);
+}
+
+const char *words_outcome(const struct lang *l, enum outcome o)
+{
+    static const enum word clauses[OUTCOME_COUNT] = {
+        [OUTCOME_NO_DONE] = WORD_OUTCOME_NO_DONE,     [OUTCOME_NO_FINISH] = WORD_OUTCOME_NO_FINISH,
+        [OUTCOME_TRUNCATED] = WORD_OUTCOME_TRUNCATED, [OUTCOME_FAILED] = WORD_OUTCOME_FAILED,
+        [OUTCOME_REJECTED] = WORD_OUTCOME_REJECTED,   [OUTCOME_TIMED_OUT] = WORD_OUTCOME_TIMED_OUT,
+        [OUTCOME_EMPTY] = WORD_OUTCOME_EMPTY,
+    };
+    bool odd = o != OUTCOME_COMPLETE && o != OUTCOME_CANCELLED;
+    return odd ? word(l, clauses[o]) : NULL;
 }
 
 const char *words_prefill_mode(const struct lang *l, enum prefill_mode m)

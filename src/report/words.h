@@ -10,6 +10,7 @@ const char *words_status_brief(const struct lang *l, enum cell_status s); /* 8 c
 const char *words_status_legend(const struct lang *l,
                                 enum cell_status s);              /* a clause; valid: NULL */
 const char *words_mark(const struct lang *l, unsigned bit_index); /* a clause */
+const char *words_outcome(const struct lang *l, enum outcome o);  /* a clause; complete: NULL */
 const char *words_prefill_mode(const struct lang *l, enum prefill_mode m);
 const char *words_prompts(const struct lang *l, enum prompt_mode m);
 

@@ -2,6 +2,7 @@
  * and how far they were shifted. */
 #include "stats/hist.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -42,6 +43,20 @@ void hist_record(struct hist *h, int64_t span_ns)
     h->bucket[bucket_of(span_ns)]++;
     if (span_ns > h->max_ns)
         h->max_ns = span_ns;
+}
+
+void hist_forget(struct hist *h, int64_t span_ns)
+{
+    size_t i = bucket_of(span_ns > 0 ? span_ns : 0);
+    assert(h->bucket[i] > 0);
+    h->total--;
+    h->bucket[i]--;
+    if (span_ns < h->max_ns)
+        return;
+    for (i = HIST_BUCKETS - 1; i > 0 && h->bucket[i] == 0;)
+        i--;
+    int64_t middle = middle_of(i);
+    h->max_ns = middle < h->max_ns ? middle : h->max_ns;
 }
 
 void hist_merge(struct hist *into, const struct hist *from)

@@ -19,6 +19,9 @@ struct hist {
 
 void hist_reset(struct hist *h);
 void hist_record(struct hist *h, int64_t span_ns); /* negative counts as 0 */
+/* Take back one hist_record of that span. When it was the longest, max_ns becomes the middle of the
+ * highest bucket that is left. */
+void hist_forget(struct hist *h, int64_t span_ns);
 void hist_merge(struct hist *into, const struct hist *from);
 
 /* The middle of the smallest bucket such that at least q of the samples are in it or below it

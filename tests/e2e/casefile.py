@@ -17,7 +17,7 @@ VERBATIM = {"about", "file", "stdin"}
 # Once per case.
 SINGLE = {"about", "case", "env", "server", "usage"}
 # Once per step: `[command]` is step 1, `[command 2]` step 2, and so on.
-STEPPED = {"command", "stdin", "signal", "exit", "stdout", "stderr", "result", "requests"}
+STEPPED = {"command", "stdin", "signal", "exit", "stdout", "stderr", "result", "samples", "requests"}
 
 HEADER = re.compile(r"^\[([a-z]+)(?: +([^\]]+))?\]\s*$")
 DURATION = re.compile(r"^([0-9]+(?:\.[0-9]+)?)(us|ms|s|m)$")

@@ -153,9 +153,18 @@ class Connection:
     async def play(self, ops: list[Op]) -> None:
         """A script. Unless it says otherwise the connection is closed at its end."""
         drip: float | None = None
+        clock = asyncio.get_running_loop().time
+        due = clock()
+
+        async def pause(seconds: float) -> None:
+            """Late once is not late for ever: pauses keep to the clock, on average."""
+            nonlocal due
+            due += seconds
+            await asyncio.sleep(max(0.0, due - clock()))
+
         for op in ops:
             if op.kind == "pause":
-                await asyncio.sleep(op.seconds)
+                await pause(op.seconds)
             elif op.kind == "drip":
                 drip = op.seconds
             elif op.kind == "stall":
@@ -172,7 +181,7 @@ class Connection:
             else:
                 for position in range(len(op.data)):
                     self.write(op.data[position : position + 1])
-                    await asyncio.sleep(drip)
+                    await pause(drip)
 
     def reset(self) -> None:
         """End with RST, whatever is still unsent."""

@@ -24,6 +24,7 @@ MARKS = {
     "retried",
     "inferred",
     "over_capacity",
+    "hidden_tokens",
 }
 TOKEN_SOURCES = {"usage_stream", "usage_final", "events"}
 HALF_PERCENT = 0.005

@@ -376,6 +376,15 @@ class Moment:
     query: str = ""  # behind the path
 
 
+def has_field(body: Any, name: str) -> bool:
+    """Is `a.b` in the body? A value that says no is none."""
+    for part in name.split("."):
+        if not isinstance(body, dict) or part not in body:
+            return False
+        body = body[part]
+    return body is not False and body is not None
+
+
 @dataclass
 class Conditions:
     """When a route applies. A route that is skipped or used up counts what it saw."""
@@ -398,7 +407,9 @@ class Conditions:
             return False
         if self.query is not None and self.query not in moment.query:
             return False
-        if any(name not in body for name in self.has) or any(name in body for name in self.lacks):
+        if not all(has_field(body, name) for name in self.has):
+            return False
+        if any(has_field(body, name) for name in self.lacks):
             return False
         self.seen += 1
         past = self.seen - self.skip
@@ -418,9 +429,10 @@ class Reply:
 class Op:
     """One step of a script: bytes to write, or something to do."""
 
-    kind: str  # bytes, pause, drip, close, shut, reset, stall
+    kind: str  # bytes, pause, drip, close, shut, reset, stall; while reading: repeat, end, count
     data: bytes = b""
     seconds: float = 0.0
+    times: int = 0
 
 
 @dataclass
@@ -470,8 +482,12 @@ def script_line(line: Line) -> list[Op]:
         if position % 2 == 0:
             if part.strip():
                 ops.append(Op("bytes", unescape(part.strip(), line.where)))
-        elif part in ("close", "shut", "reset", "stall"):
+        elif part in ("close", "shut", "reset", "stall", "end"):
             ops.append(Op(part))
+        elif part == "n":
+            ops.append(Op("count"))
+        elif part.startswith("repeat "):
+            ops.append(Op("repeat", times=number(part[len("repeat ") :], line.where)))
         elif part.startswith("drip "):
             ops.append(Op("drip", seconds=duration(part[len("drip ") :], line.where)))
         else:
@@ -479,6 +495,47 @@ def script_line(line: Line) -> list[Op]:
     if len(re.findall(r"(?<!\\)~", line.text)) % 2:
         raise CaseError(f"{line.where}: a ~ without its partner (write \\~ for the character)")
     return ops
+
+
+STREAM_HEAD = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\n"
+    b"Cache-Control: no-cache\r\nConnection: close\r\n\r\n"
+)
+
+
+def unrolled(ops: list[Op], where: str) -> list[Op]:
+    """`~repeat N~ ... ~end~` written out, `~n~` being which time it is; bytes next to each other
+    become one write."""
+    out: list[Op] = []
+    run = bytearray()  # bytes that are not in `out` yet
+
+    def flush() -> None:
+        if run:
+            out.append(Op("bytes", bytes(run)))
+            run.clear()
+
+    def block(position: int, turn: int, inner: bool) -> int:
+        """Add the ops from there on; where they end."""
+        while position < len(ops) and ops[position].kind != "end":
+            op = ops[position]
+            position += 1
+            if op.kind == "bytes":
+                run.extend(op.data)
+            elif op.kind == "count":
+                run.extend(str(turn).encode())
+            elif op.kind == "repeat":
+                ends = {block(position, again, True) for again in range(1, op.times + 1)}
+                position = max(ends, default=len(ops)) + 1
+            else:
+                flush()
+                out.append(op)
+        if inner != (position < len(ops)):
+            raise CaseError(f"{where}: ~repeat N~ and ~end~ come in pairs")
+        return position
+
+    block(0, 0, False)
+    flush()
+    return out
 
 
 def _condition(words: list[str], conditions: Conditions, where: str) -> bool:
@@ -549,6 +606,8 @@ def _parse_route(line: Line) -> Route:
     if len(words) < 2:
         raise CaseError(f"{line.where}: expected `{kind} METHOD PATH …`")
     route = Route(words.pop(0), words.pop(0), Conditions())
+    if kind == "stream":
+        route.script.append(Op("bytes", STREAM_HEAD))
     while _condition(words, route.conditions, line.where):
         pass
     if kind == "reply":
@@ -559,7 +618,7 @@ def _parse_route(line: Line) -> Route:
 
 
 def read_plan(lines: list[Line]) -> Plan:
-    """Settings, `reply` lines, and `script` lines with their indented bytes."""
+    """Settings, `reply` lines, `script` and `stream` lines with their indented bytes."""
     plan = Plan()
     table = {item.name: item.metadata["parse"] for item in fields(Settings)}
     script: Route | None = None
@@ -570,7 +629,7 @@ def read_plan(lines: list[Line]) -> Plan:
             script.script += script_line(line)
             continue
         script = None
-        if line.text.startswith(("reply ", "script ")):
+        if line.text.startswith(("reply ", "script ", "stream ")):
             route = _parse_route(line)
             plan.routes.append(route)
             script = route if route.reply is None else None
@@ -580,6 +639,8 @@ def read_plan(lines: list[Line]) -> Plan:
             raise CaseError(f"{line.where}: unknown setting: {name}")
         setattr(plan.settings, name, table[name](value, line.where))
     for route in plan.routes:
+        name = f"script {route.method} {route.path}"
         if route.reply is None and not route.script:
-            raise CaseError(f"script {route.method} {route.path}: nothing stands under it")
+            raise CaseError(f"{name}: nothing stands under it")
+        route.script = unrolled(route.script, name)
     return plan

@@ -56,6 +56,7 @@ class Shared:
     wrap: list[str]
     slow: float
     keep: bool
+    titles: bool
     root: Path
     certificates: Path | None = None
     validate: Callable[[Any], Iterator[str]] | None = None
@@ -69,6 +70,7 @@ class Outcome:
     """How a case went."""
 
     name: str
+    title: str = ""
     seconds: float = 0.0
     problems: list[str] = field(default_factory=list)
     skip: str | None = None
@@ -104,6 +106,8 @@ def load(path: Path) -> Loaded:
         needs.append("openssl")
     for step in case.steps:
         check_syntax(step)
+    if any(step.has("samples") for step in case.steps):
+        needs.append("zstd")
     secrets = options["secret"].text.split() if "secret" in options else []
     return Loaded(
         case, plan, duration(limit.text, limit.where) if limit else LIMIT_S, needs, secrets
@@ -119,7 +123,7 @@ def check_syntax(step: Step) -> None:
         for line in step.get(name):
             if line.text.strip() != "controls":
                 check_text(line, "{}")
-    for name in ("result", "requests"):
+    for name in ("result", "samples", "requests"):
         for line in step.get(name):
             if line.text.strip() != "none" and not line.text.startswith("file "):
                 check_claim(line, {})
@@ -273,6 +277,7 @@ class CaseRun:
         self.check_stream(step, "stdout", command.stdout)
         self.check_stream(step, "stderr", command.stderr)
         self.check_results(step)
+        self.check_samples(step)
         self.check_requests(step)
         self.check_secrets(step)
         if len(self.problems) > before:
@@ -385,6 +390,19 @@ class CaseRun:
             if found:
                 self.problem(f"[{section}] {line.where}: {line.text.strip()}", found)
 
+    def check_samples(self, step: Step) -> None:
+        """The raw samples beside the one result, as {"samples": [...]}."""
+        claims = step.get("samples")
+        if not claims:
+            return
+        if len(self.seen_results) != 1:
+            self.problem("[samples]", f"expected one result, found {len(self.seen_results)}")
+            return
+        path, document = next(iter(self.seen_results.items()))
+        lines = unpacked(path.parent / document["samples"]["file"]).splitlines()
+        samples = [json.loads(line) for line in lines]
+        self.check_claims("samples", claims, {"samples": samples})
+
     def check_requests(self, step: Step) -> None:
         if not step.has("requests"):
             return
@@ -418,12 +436,16 @@ class CaseRun:
             self.problem("server.py", server.complaints().splitlines()[-1])
 
 
+def unpacked(path: Path) -> bytes:
+    command = ["zstd", "--decompress", "--stdout", str(path)]
+    return subprocess.run(command, capture_output=True, check=False).stdout
+
+
 def read_plain(path: Path) -> bytes:
     """A file's bytes; of a compressed one, where zstd is there, what it holds as well."""
     text = path.read_bytes()
     if path.suffix == ".zst" and shutil.which("zstd"):
-        command = ["zstd", "--decompress", "--stdout", str(path)]
-        text += subprocess.run(command, capture_output=True, check=False).stdout
+        text += unpacked(path)
     return text
 
 
@@ -473,8 +495,14 @@ TEXT_CHECKS: dict[str, Callable[[str, str], str | None]] = {
 }
 
 
+def title_of(case: Case) -> str:
+    """The first sentence of what it is about."""
+    text = " ".join(line.text.strip() for line in case.single["about"]).strip()
+    return re.split(r"(?<=\.)\s+(?=[A-Z])", text)[0]
+
+
 def run_case(loaded: Loaded, shared: Shared) -> Outcome:
-    outcome = Outcome(loaded.case.name)
+    outcome = Outcome(loaded.case.name, title_of(loaded.case) if shared.titles else "")
     missing = [need for need in loaded.needs if not NEEDS[need]()]
     if missing:
         outcome.skip = f"needs {', '.join(missing)}"
@@ -514,7 +542,8 @@ def report(number: int, outcome: Outcome) -> None:
     """One test of the TAP output."""
     verdict = "not ok" if outcome.problems else "ok"
     after = f" # SKIP {outcome.skip}" if outcome.skip else f" # {outcome.seconds:.1f} s"
-    print(f"{verdict} {number} - {outcome.name}{after}")
+    title = f": {outcome.title}" if outcome.title else ""
+    print(f"{verdict} {number} - {outcome.name}{title}{after}")
     for problem in outcome.problems:
         print("\n".join(f"#   {line}" for line in problem.splitlines()))
     if outcome.folder:
@@ -549,6 +578,7 @@ def parse_options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--wrap", default="", help='put in front of tokgrid, e.g. "valgrind -q"')
     parser.add_argument("--slow", type=float, default=1.0, help="multiplies every time limit")
     parser.add_argument("--keep", action="store_true", help="keep the folders of good cases too")
+    parser.add_argument("--titles", action="store_true", help="report what each case is about")
     parser.add_argument("--list", action="store_true", help="print names and purposes")
     parser.add_argument(
         "--schema", type=Path, default=HERE.parents[1] / "schema" / "tokgrid-run-1.schema.json"
@@ -565,13 +595,17 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     if options.list:
         for loaded in cases:
-            about = next(line.text for line in loaded.case.single["about"] if line.text.strip())
-            print(f"{loaded.case.name:32} {about}")
+            print(f"{loaded.case.name:32} {title_of(loaded.case)}")
         return 0
     root = Path(tempfile.mkdtemp(prefix="tokgrid-e2e."))
     tokgrid = shutil.which(options.tokgrid) or options.tokgrid
     shared = Shared(
-        str(Path(tokgrid).resolve()), shlex.split(options.wrap), options.slow, options.keep, root
+        tokgrid=str(Path(tokgrid).resolve()),
+        wrap=shlex.split(options.wrap),
+        slow=options.slow,
+        keep=options.keep,
+        titles=options.titles,
+        root=root,
     )
     shared.validate = schema_check(options.schema)
     if shared.validate is None:

@@ -60,5 +60,6 @@ def has_ipv6() -> bool:
 NEEDS: dict[str, Callable[[], bool]] = {
     "ipv6": has_ipv6,
     "openssl": lambda: shutil.which("openssl") is not None,
+    "zstd": lambda: shutil.which("zstd") is not None,
     "curl": lambda: shutil.which("curl") is not None,
 }

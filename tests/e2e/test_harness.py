@@ -110,6 +110,9 @@ def test_routes() -> None:
     assert status("POST", "/v1/x", Moment(0, 0, {"n": 1})) == 400
     assert status("POST", "/v1/x", Moment(0, 0, {"n": 1, "m": 1})) is None
     assert status("PUT", "/", Moment(0, 2, None)) == 429
+    inner = read_plan(lines("reply POST / when a.b 400"))
+    for body, fits in (({"a": {"b": 1}}, True), ({"a": {"b": False}}, False), ({"a": 1}, False)):
+        assert bool(inner.route("POST", "/", Moment(0, 0, body))) == fits, body
     reply = plan.routes[2].reply
     assert reply and reply.body == b'{"detail": "a  b"}'
     assert reply.headers == [("X-Y", "z"), ("Content-Type", "application/json")]
@@ -121,6 +124,13 @@ def test_scripts() -> None:
     assert kinds == ["bytes", "pause", "bytes", "drip", "bytes", "reset"], kinds
     assert ops[0].data == b"a\r\n\0~" and ops[2].data == b" b" and ops[1].seconds == 0.02
     assert "partner" in refused(lambda: script_line(Line("x:1", "a ~close")))
+    plan = read_plan(lines("stream POST /s\n    ~repeat 2~\n    a~n~b\n    ~5ms~ ~end~\n    c"))
+    ops = plan.routes[0].script
+    assert [op.kind for op in ops] == ["bytes", "pause", "bytes", "pause", "bytes"]
+    assert ops[0].data.endswith(b"\r\n\r\na1b") and ops[2].data == b"a2b" and ops[4].data == b"c"
+    for text in ("~repeat 2~ a", "a ~end~"):
+        words = refused(lambda: read_plan(lines(f"script GET /\n    {text}")))
+        assert "pairs" in words, words
     assert "unknown escape" in refused(lambda: script_line(Line("x:1", r"a\q")))
 
 

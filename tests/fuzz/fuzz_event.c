@@ -31,11 +31,13 @@ static void same_event(const struct event *a, const struct event *b)
     check(a->kind == b->kind && a->channel == b->channel && a->done_flag == b->done_flag);
     check(a->has_usage == b->has_usage && a->prompt_tokens == b->prompt_tokens);
     check(a->completion_tokens == b->completion_tokens && a->cached_tokens == b->cached_tokens);
+    check(a->reasoning_tokens == b->reasoning_tokens);
     check(a->prompt_ms == b->prompt_ms || (isnan(a->prompt_ms) && isnan(b->prompt_ms)));
     check(a->has_error == b->has_error && a->error_code == b->error_code);
     same_text(a->text, b->text);
     same_text(a->finish, b->finish);
     same_text(a->error, b->error);
+    same_text(a->error_type, b->error_type);
     same_text(a->id, b->id);
 }
 

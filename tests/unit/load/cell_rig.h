@@ -65,6 +65,8 @@ static inline void cell_rig_init(struct cell_rig *r, int concurrency, int64_t du
 static inline void cell_rig_release(struct cell_rig *r)
 {
     tally_release(&r->run.tally);
+    for (int i = 0; i < r->run.count; i++)
+        free(r->run.streams[i].stream.stamps);
     free(r->run.streams);
     cell_release(&r->cell);
     result_release(&r->result);
@@ -89,11 +91,13 @@ static inline void rig_close(struct cell_rig *r)
 
 static inline void rig_send(struct cell_rig *r, int stream, double at_ms)
 {
+    r->run.streams[stream].stream.stamp_count = 0;
     r->run.streams[stream].stream.record = (struct record){.planned_at = rig_ms(at_ms),
                                                            .send_at = rig_ms(at_ms),
                                                            .prompt_tokens = -1,
                                                            .completion_tokens = -1,
                                                            .cached_tokens = -1,
+                                                           .reasoning_tokens = -1,
                                                            .prompt_ms = NAN};
 }
 
@@ -104,6 +108,8 @@ static inline void rig_token(struct cell_rig *r, int stream, double at_ms, int64
         s->record.first_token_at = rig_ms(at_ms);
     s->record.last_token_at = rig_ms(at_ms);
     s->record.token_events++;
+    MEM_GROW(s->stamps, s->stamp_count, s->stamp_cap);
+    s->stamps[s->stamp_count++] = (struct token_stamp){rig_ms(at_ms), (int32_t)tokens};
     cell_on_token(&r->run, s, rig_ms(at_ms), tokens);
 }
 
@@ -115,8 +121,7 @@ static inline void rig_tokens(struct cell_rig *r, int stream, double at_ms, doub
         rig_token(r, stream, at_ms + i * every_ms, 1);
 }
 
-static inline void rig_end(struct cell_rig *r, int stream, double at_ms,
-                           enum sample_outcome outcome)
+static inline void rig_end(struct cell_rig *r, int stream, double at_ms, enum outcome outcome)
 {
     struct cell_stream *cs = &r->run.streams[stream];
     cs->stream.record.outcome = outcome;

@@ -312,7 +312,7 @@ static void test_completed(void **state)
 {
     static const struct {
         double last;
-        enum sample_outcome outcome;
+        enum outcome outcome;
         int completed;
     } rows[] = {
         {1500, OUTCOME_COMPLETE, 1},  {1500, OUTCOME_NO_FINISH, 1}, {1500, OUTCOME_TRUNCATED, 0},
@@ -363,9 +363,9 @@ static void test_ttft(void **state)
 
 static void test_outcomes(void **state)
 {
-    static const enum sample_outcome all[] = {
-        OUTCOME_COMPLETE, OUTCOME_NO_FINISH, OUTCOME_TRUNCATED, OUTCOME_FAILED,
-        OUTCOME_REJECTED, OUTCOME_TIMED_OUT, OUTCOME_EMPTY,     OUTCOME_CANCELLED};
+    static const enum outcome all[] = {OUTCOME_COMPLETE,  OUTCOME_NO_DONE, OUTCOME_NO_FINISH,
+                                       OUTCOME_TRUNCATED, OUTCOME_FAILED,  OUTCOME_REJECTED,
+                                       OUTCOME_TIMED_OUT, OUTCOME_EMPTY,   OUTCOME_CANCELLED};
     struct cell_rig r;
     (void)state;
     cell_rig_init(&r, 1, 1000);
@@ -380,19 +380,76 @@ static void test_outcomes(void **state)
         assert_int_equal(r.run.active, 0);
     }
     const struct outcomes *o = &r.run.outcomes;
-    assert_int_equal(o->complete, 2);
-    assert_int_equal(o->truncated, 1);
-    assert_int_equal(o->failed, 1);
-    assert_int_equal(o->rejected, 1);
-    assert_int_equal(o->timed_out, 1);
-    assert_int_equal(o->empty, 1);
-    assert_int_equal(o->cancelled, 1);
+    for (size_t i = 0; i < OUTCOME_COUNT; i++)
+        assert_int_equal(o->count[i], 1);
+    assert_int_equal(outcomes_odd(o), OUTCOME_COUNT - 2);
     assert_int_equal(r.run.failures, 5);
-    assert_string_equal(r.run.failure.text, "number 2"); /* the first */
-    assert_int_equal(r.s.ratio_events, 2);               /* learned from whole answers only */
-    assert_int_equal(r.s.ratio_tokens, 20);
+    assert_int_equal(r.run.failures_at_once, 1);
+    assert_string_equal(r.run.failure.text, "number 3"); /* the first */
+    assert_int_equal(r.s.ratio_events, 4);               /* learned from whole answers only */
+    assert_int_equal(r.s.ratio_tokens, 40);
     assert_int_equal(r.run.tally.events, 0); /* there was no window */
     assert_int_equal(r.run.tally.completed, 0);
+    cell_rig_release(&r);
+}
+
+/* A request that fails leaves nothing in the window but its outcome. */
+static void test_failures_are_taken_back(void **state)
+{
+    static const enum outcome failures[] = {OUTCOME_TRUNCATED, OUTCOME_FAILED, OUTCOME_TIMED_OUT};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(failures); i++) {
+        struct cell_rig r;
+        struct tally *t = &r.run.tally;
+        cell_rig_init(&r, 2, 1000);
+        rig_send(&r, 0, 900);
+        rig_send(&r, 1, 900);
+        rig_token(&r, 0, 950, 1); /* one token before the window */
+        rig_token(&r, 1, 955, 1);
+        rig_open(&r, 1000);
+        rig_tokens(&r, 0, 1000, 10, 20);
+        rig_tokens(&r, 1, 1005, 40, 10);
+        rig_end(&r, 1, 1400, failures[i]);
+        rig_close(&r);
+        assert_int_equal(t->events, 20);
+        assert_int_equal(t->tokens, 20);
+        assert_int_equal(r.run.each_events[0], 20);
+        assert_int_equal(r.run.each_usage[0], 20);
+        double events = 0, tokens = 0;
+        for (size_t k = 0; k < t->bins; k++) {
+            events += t->bin_events[k];
+            tokens += t->bin_tokens[k];
+        }
+        assert_true(near(events, 20) && near(tokens, 20));
+        assert_int_equal(t->gaps->total, 20);
+        assert_int_equal(t->span_count, 1);
+        assert_true(near(t->ttft_ms.v[0], 50) && isnan(t->ttft_ms.v[1]));
+        assert_int_equal(r.run.failures, 1);
+        cell_rig_release(&r);
+    }
+}
+
+/* Streams that end within a moment and with the same words broke together. */
+static void test_failures_at_once(void **state)
+{
+    static const struct {
+        const char *words;
+        double at_ms;
+        int at_once;
+    } rows[] = {{"after 3 token events: full", 1000, 1},
+                {"after 12 token events: full", 1099, 2},
+                {"after 2 token events: other", 1099, 2},
+                {"full", 1100, 3},
+                {"full", 1101, 3}};
+    struct cell_rig r;
+    (void)state;
+    cell_rig_init(&r, 1, 1000);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        rig_send(&r, 0, 900);
+        err_set(&r.run.streams[0].stream.record.error, ERR_SERVER, "%s", rows[i].words);
+        rig_end(&r, 0, rows[i].at_ms, OUTCOME_FAILED);
+        assert_int_equal(r.run.failures_at_once, rows[i].at_once);
+    }
     cell_rig_release(&r);
 }
 
@@ -477,6 +534,8 @@ int main(void)
         cmocka_unit_test(test_completed),
         cmocka_unit_test(test_ttft),
         cmocka_unit_test(test_outcomes),
+        cmocka_unit_test(test_failures_are_taken_back),
+        cmocka_unit_test(test_failures_at_once),
         cmocka_unit_test(test_repeats),
         cmocka_unit_test(test_reads_and_lags),
     };

@@ -26,7 +26,8 @@ struct want {
     const char *text, *finish, *error, *id; /* plain */
     bool done, has_error;
     int code;
-    int64_t prompt1, completion1, cached1;
+    int64_t prompt1, completion1, cached1, reasoning1;
+    const char *error_type;
     double prompt_ms1;
 };
 
@@ -47,12 +48,15 @@ static void check_event(const struct event *e, const struct want *w)
     check_text(e->finish, w->finish);
     check_text(e->error, w->error);
     check_text(e->id, w->id);
+    if (w->error_type)
+        check_text(e->error_type, w->error_type);
     assert_int_equal(e->done_flag, w->done);
     assert_int_equal(e->has_error, w->has_error || w->error);
     assert_int_equal(e->error_code, w->code);
     assert_int_equal(e->prompt_tokens, w->prompt1 - 1);
     assert_int_equal(e->completion_tokens, w->completion1 - 1);
     assert_int_equal(e->cached_tokens, w->cached1 - 1);
+    assert_int_equal(e->reasoning_tokens, w->reasoning1 - 1);
     assert_int_equal(e->has_usage, w->prompt1 > 0 || w->completion1 > 0);
     if (w->prompt_ms1 > 0)
         assert_true(e->prompt_ms == w->prompt_ms1 - 1);
@@ -259,6 +263,12 @@ static const struct want usages[] = {
     {USAGE("\"prompt_tokens\":900,\"completion_tokens\":40,\"prompt_tokens_details\":{"
            "\"cached_tokens\":832}"),
      .prompt1 = 901, .completion1 = 41, .cached1 = 833},
+    {USAGE("\"completion_tokens\":64,\"completion_tokens_details\":{\"reasoning_tokens\":63}"),
+     .completion1 = 65, .reasoning1 = 64},
+    {USAGE("\"completion_tokens\":64,\"reasoning_tokens\":0"), .completion1 = 65, .reasoning1 = 1},
+    {USAGE("\"reasoning_tokens\":5,\"completion_tokens\":64,\"completion_tokens_details\":{"
+           "\"reasoning_tokens\":63}"),
+     .completion1 = 65, .reasoning1 = 64},
     {USAGE("\"prompt_tokens\":9,\"prompt_tokens_details\":null,\"prompt_time\":0.03"),
      .prompt1 = 10},
     {.payload = USAGE("")},
@@ -340,6 +350,15 @@ static void test_finish_kind(void **state)
 /* --- errors inside a stream ------------------------------------------------------------------- */
 
 static const struct want errors[] = {
+    /* in a choice; with its type; two of them are not for the fast reader to choose from */
+    {"{\"choices\":[{\"error\":{\"message\":\"m\",\"code\":502},\"finish_reason\":\"stop\"}]}",
+     .finish = "stop", .error = "m", .code = 502},
+    {"{\"choices\":[{\"error\":\"m\"}]}", .error = "m"},
+    {.payload = "{\"choices\":[{\"error\":null}]}"},
+    {"{\"error\":\"later\",\"error_type\":\"overloaded\"}", .error = "later",
+     .error_type = "overloaded"},
+    {"{\"choices\":[{\"error\":{\"code\":1}}],\"error\":{\"message\":\"m\"}}", .slow = true,
+     .error = "m", .code = 1},
     {"{\"error\":{\"object\":\"error\",\"message\":\"input (9100 tokens) is too long\",\"type\":"
      "\"BadRequestError\",\"param\":null,\"code\":400}}",
      .error = "input (9100 tokens) is too long", .code = 400},
@@ -562,6 +581,32 @@ static void test_error_body(void **state)
 }
 
 /* A server that sends a megabyte back gets a sentence made of its beginning. */
+static void test_error_kinds(void **state)
+{
+    static const struct {
+        const char *words;
+        int code;
+        enum error_kind kind;
+    } rows[] = {
+        {"", 0, ERROR_OTHER},
+        {"it broke", 500, ERROR_OTHER},
+        {"no such field", 400, ERROR_REQUEST},
+        {"Input validation error", 422, ERROR_REQUEST},
+        {"Model is busy", 422, ERROR_OVERLOAD}, /* the words before the code */
+        {"Model is overloaded", 500, ERROR_OVERLOAD},
+        {"upstream at capacity", 502, ERROR_OVERLOAD},
+        {"", 429, ERROR_OVERLOAD},
+        {"", 503, ERROR_OVERLOAD},
+        {"", 504, ERROR_TIMEOUT},
+        {"", 524, ERROR_TIMEOUT},
+        {"", 600, ERROR_OTHER},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        if (event_error_kind(rows[i].words, rows[i].code) != rows[i].kind)
+            fail_msg("%d %s", rows[i].code, rows[i].words);
+}
+
 static void test_error_body_is_bounded(void **state)
 {
     struct buf body, message;
@@ -588,19 +633,13 @@ static void test_error_body_is_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text),
-        cmocka_unit_test(test_escapes),
-        cmocka_unit_test(test_unescape),
-        cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_usage),
-        cmocka_unit_test(test_finish_kind),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_malformed),
-        cmocka_unit_test(test_duplicates),
-        cmocka_unit_test(test_depth),
-        cmocka_unit_test(test_slices),
-        cmocka_unit_test(test_error_body),
-        cmocka_unit_test(test_error_body_is_bounded),
+        cmocka_unit_test(test_text),        cmocka_unit_test(test_escapes),
+        cmocka_unit_test(test_unescape),    cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_usage),       cmocka_unit_test(test_finish_kind),
+        cmocka_unit_test(test_errors),      cmocka_unit_test(test_malformed),
+        cmocka_unit_test(test_duplicates),  cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_slices),      cmocka_unit_test(test_error_body),
+        cmocka_unit_test(test_error_kinds), cmocka_unit_test(test_error_body_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

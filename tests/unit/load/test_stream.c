@@ -132,7 +132,7 @@ static void ask(struct rig *r)
 
 struct row {
     const char *wire;
-    enum sample_outcome outcome;
+    enum outcome outcome;
     const char *text, *finish;
     enum err_code code;
     const char *error; /* the whole text; NULL: not compared */
@@ -185,7 +185,7 @@ static void test_good_streams(void **state)
              DONE,
          OUTCOME_COMPLETE, "c:a;c: b;", "stop", ERR_NONE, NULL, -1, -1, 0, false},
         {SSE TOKEN("a") FINISH("length"), /* no [DONE] */
-         OUTCOME_COMPLETE, "c:a;", "length", ERR_NONE, NULL, -1, -1, 0, false},
+         OUTCOME_NO_DONE, "c:a;", "length", ERR_NONE, NULL, -1, -1, 0, false},
         {SSE TOKEN("a") DONE, /* no finish_reason */
          OUTCOME_NO_FINISH, "c:a;", "", ERR_NONE, NULL, -1, -1, 0, false},
         {SSE TOKEN("a") "data: [DONE]", /* and no blank line behind it */
@@ -193,32 +193,32 @@ static void test_good_streams(void **state)
         /* other channels */
         {SSE DELTA("\"reasoning_content\":\"r\"") DELTA("\"reasoning\":\"s\"")
              DELTA("\"content\":null") TOKEN("c") FINISH("stop"),
-         OUTCOME_COMPLETE, "r:r;r:s;c:c;", "stop", ERR_NONE, NULL, -1, -1, 0, false},
+         OUTCOME_NO_DONE, "r:r;r:s;c:c;", "stop", ERR_NONE, NULL, -1, -1, 0, false},
         {SSE DELTA("\"tool_calls\":[{\"function\":{\"arguments\":\"{\"}}]") FINISH("tool_calls"),
-         OUTCOME_COMPLETE, "t:{;", "tool_calls", ERR_NONE, NULL, -1, -1, 0, false},
+         OUTCOME_NO_DONE, "t:{;", "tool_calls", ERR_NONE, NULL, -1, -1, 0, false},
         /* usage on every event, at the end, both, null, before the text it counts */
         {SSE TOKEN_USAGE("a", 9, 1) TOKEN_USAGE("b", 9, 3) TOKEN_USAGE("c", 9, 4) FINISH("stop"),
-         OUTCOME_COMPLETE, "c:a;c:b;c:c;", "stop", ERR_NONE, NULL, 9, 4, 3, false},
+         OUTCOME_NO_DONE, "c:a;c:b;c:c;", "stop", ERR_NONE, NULL, 9, 4, 3, false},
         {SSE TOKEN("a") TOKEN("b") FINISH("stop") LAST_USAGE(9, 2) DONE, OUTCOME_COMPLETE,
          "c:a;c:b;", "stop", ERR_NONE, NULL, 9, 2, 0, false},
-        {SSE TOKEN_USAGE("a", 9, 1) TOKEN("b") LAST_USAGE(9, 5) FINISH("stop"), OUTCOME_COMPLETE,
+        {SSE TOKEN_USAGE("a", 9, 1) TOKEN("b") LAST_USAGE(9, 5) FINISH("stop"), OUTCOME_NO_DONE,
          "c:a;c:b;", "stop", ERR_NONE, NULL, 9, 5, 1, false},
         {SSE LAST_USAGE(9, 0) TOKEN("a") LAST_USAGE(9, 2) TOKEN("b") FINISH("stop"),
-         OUTCOME_COMPLETE, "c:a;c:b;", "stop", ERR_NONE, NULL, 9, 2, 1, false},
+         OUTCOME_NO_DONE, "c:a;c:b;", "stop", ERR_NONE, NULL, 9, 2, 1, false},
         {SSE DATA("{\"choices\":[{\"delta\":{\"content\":\"a\"}}],\"usage\":null}") FINISH("stop"),
-         OUTCOME_COMPLETE, "c:a;", "stop", ERR_NONE, NULL, -1, -1, 0, false},
-        {SSE TOKEN_USAGE("a", 9, 3) TOKEN_USAGE("b", 9, 2) FINISH("stop"), OUTCOME_COMPLETE,
+         OUTCOME_NO_DONE, "c:a;", "stop", ERR_NONE, NULL, -1, -1, 0, false},
+        {SSE TOKEN_USAGE("a", 9, 3) TOKEN_USAGE("b", 9, 2) FINISH("stop"), OUTCOME_NO_DONE,
          "c:a;c:b;", "stop", ERR_NONE, NULL, 9, 2, 1, true},
-        {SSE TOKEN_USAGE("a", 9, 1) TOKEN_USAGE("b", 8, 2) FINISH("stop"), OUTCOME_COMPLETE,
+        {SSE TOKEN_USAGE("a", 9, 1) TOKEN_USAGE("b", 8, 2) FINISH("stop"), OUTCOME_NO_DONE,
          "c:a;c:b;", "stop", ERR_NONE, NULL, 8, 2, 2, true},
         /* heartbeats, an unknown type of content, a body without one */
-        {SSE ": ping\n\ndata:\n\n" TOKEN("a") ": ping\n\n" FINISH("stop"), OUTCOME_COMPLETE, "c:a;",
+        {SSE ": ping\n\ndata:\n\n" TOKEN("a") ": ping\n\n" FINISH("stop"), OUTCOME_NO_DONE, "c:a;",
          "stop", ERR_NONE, NULL, -1, -1, 0, false},
-        {HEAD("200 OK", "text/plain") TOKEN("a") FINISH("stop"), OUTCOME_COMPLETE, "c:a;", "stop",
+        {HEAD("200 OK", "text/plain") TOKEN("a") FINISH("stop"), OUTCOME_NO_DONE, "c:a;", "stop",
          ERR_NONE, NULL, -1, -1, 0, false},
-        {"HTTP/1.0 200 OK\r\n\r\n" TOKEN("a") FINISH("stop"), OUTCOME_COMPLETE, "c:a;", "stop",
+        {"HTTP/1.0 200 OK\r\n\r\n" TOKEN("a") FINISH("stop"), OUTCOME_NO_DONE, "c:a;", "stop",
          ERR_NONE, NULL, -1, -1, 0, false},
-        {SSE TOKEN("a") FINISH("stop") FINISH("length"), OUTCOME_COMPLETE, "c:a;", "stop", ERR_NONE,
+        {SSE TOKEN("a") FINISH("stop") FINISH("length"), OUTCOME_NO_DONE, "c:a;", "stop", ERR_NONE,
          NULL, -1, -1, 0, false},
     };
     (void)state;
@@ -233,10 +233,11 @@ static void test_bad_streams(void **state)
         {SSE TOKEN("a") TOKEN("b"), OUTCOME_TRUNCATED, "c:a;c:b;", "", ERR_CLOSED,
          "after 2 token events: the answer ended without finish_reason or [DONE]", -1, -1, 0,
          false},
-        {SSE TOKEN("a") "error: {\"code\":500,\"message\":\"boom\"}\n\n", OUTCOME_TRUNCATED, "c:a;",
-         "", ERR_CLOSED,
+        {SSE TOKEN("a") "error: {\"code\":500,\"message\":\"boom\"}\n\n", OUTCOME_FAILED, "c:a;",
+         "", ERR_SERVER, "after 1 token events: boom", -1, -1, 0, false},
+        {SSE TOKEN("a") "Killed\n", OUTCOME_TRUNCATED, "c:a;", "", ERR_CLOSED,
          "after 1 token events: the answer ended without finish_reason or [DONE]; its last words: "
-         "{\"code\":500,\"message\":\"boom\"}",
+         "Killed",
          -1, -1, 0, false},
         {"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n" TOKEN("a"), OUTCOME_TRUNCATED, "c:a;", "",
          ERR_CLOSED,
@@ -295,10 +296,10 @@ static void test_bad_streams(void **state)
 static void test_statuses(void **state)
 {
     static const struct row rows[] = {
-        {JSON("400 Bad Request") "{\"error\":{\"message\":\"too long\"}}", OUTCOME_FAILED,
+        {JSON("400 Bad Request") "{\"error\":{\"message\":\"too long\"}}", OUTCOME_REJECTED,
          NOTHING ERR_HTTP, "HTTP 400: too long", -1, -1, 0, false},
         {JSON("422 Unprocessable") "{\"detail\":[{\"loc\":[\"body\",\"n\"],\"msg\":\"bad\"}]}",
-         OUTCOME_FAILED, NOTHING ERR_HTTP, "HTTP 422: body.n: bad", -1, -1, 0, false},
+         OUTCOME_REJECTED, NOTHING ERR_HTTP, "HTTP 422: body.n: bad", -1, -1, 0, false},
         {JSON("429 Too Many") "{\"message\":\"slow down\"}", OUTCOME_REJECTED, NOTHING ERR_HTTP,
          "HTTP 429: slow down", -1, -1, 0, false},
         {HEAD("503 Unavailable", "text/plain") "busy", OUTCOME_REJECTED, NOTHING ERR_HTTP,
@@ -311,9 +312,9 @@ static void test_statuses(void **state)
          "HTTP 307: the server redirects to /x; use that address", -1, -1, 0, false},
         {"HTTP/1.1 301 Go\r\n\r\n", OUTCOME_FAILED, NOTHING ERR_HTTP,
          "HTTP 301: the server redirects to nowhere; use that address", -1, -1, 0, false},
-        {HEAD("404 Not Found", "text/event-stream") TOKEN("a"), OUTCOME_FAILED, NOTHING ERR_HTTP,
+        {HEAD("404 Not Found", "text/event-stream") TOKEN("a"), OUTCOME_REJECTED, NOTHING ERR_HTTP,
          NULL, -1, -1, 0, false},
-        {"HTTP/1.1 400 Bad\r\nContent-Length: 99\r\n\r\n{\"message\":\"cut\"}", OUTCOME_FAILED,
+        {"HTTP/1.1 400 Bad\r\nContent-Length: 99\r\n\r\n{\"message\":\"cut\"}", OUTCOME_REJECTED,
          NOTHING ERR_HTTP, "HTTP 400: cut", -1, -1, 0, false},
         {"not HTTP at all\r\n\r\n", OUTCOME_FAILED, NOTHING ERR_PROTOCOL, NULL, -1, -1, 0, false},
     };
@@ -471,7 +472,7 @@ static void test_tokens_keep_it_alive(void **state)
         turn_until(&r, &r.tokens, i + 1);
     }
     turn_until(&r, &r.ends, 1);
-    assert_int_equal(r.stream.record.outcome, OUTCOME_COMPLETE);
+    assert_int_equal(r.stream.record.outcome, OUTCOME_NO_DONE);
     rig_release(&r);
 }
 

@@ -130,7 +130,7 @@ static void test_errors_keep_their_figures_apart(void **state)
     c.ci95.low = 4;
     c.ttft_ms.p50 = 6;
     c.completed = 3;
-    c.outcomes.failed = 2;
+    c.outcomes.count[OUTCOME_FAILED] = 2;
     struct measurement m = {.result = &r, .cell = &c};
     buf_init(&b, 4096);
     assert_false(column_add(column("total_tok_s"), &m, COLUMN_DATA, NULL, &b));

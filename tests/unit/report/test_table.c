@@ -222,9 +222,12 @@ static void test_remarks(void **state)
     c.completed = 3;
     mem_set_string(&c.reason, "HTTP 500:\n\"out of memory\"");
     mem_set_string(&c.token_source, "events");
+    c.outcomes.count[OUTCOME_TRUNCATED] = 1;
     result_add_cell_take(&r, &c);
     cell_init(&c, 0, 4);
     c.status = STATUS_ERROR;
+    c.outcomes.count[OUTCOME_TRUNCATED] = 12;
+    c.outcomes.count[OUTCOME_CANCELLED] = 4;
     mem_set_string(&c.reason, "HTTP 500:\n\"out of memory\"");
     mem_set_string(&c.token_source, "usage_stream");
     result_add_cell_take(&r, &c);
@@ -253,6 +256,8 @@ static void test_remarks(void **state)
         "p99 at most 1.25 ms\n",
         "prefill 8K: Error: gone\n",
         "0 × 2, 0 × 4: Error: HTTP 500: \"out of memory\"\n",
+        "Answers were cut off: neither a reason to end nor [DONE]: 1 in 0 × 2, 12 in 0 × 4 "
+        "(truncated).\n",
         "This run is not complete.\n",
         "a note\n",
     };

@@ -132,12 +132,37 @@ static void test_merge(void **state)
     free(b);
 }
 
+/* What is taken back leaves nothing but, in its bucket's width, the longest of the rest. */
+static void test_forget(void **state)
+{
+    struct hist *h = hist_new(), *rest = hist_new();
+    (void)state;
+    for (int64_t v = 1; v <= 1000; v++) {
+        hist_record(h, v * 1000);
+        if (v <= 900)
+            hist_record(rest, v * 1000);
+    }
+    for (int64_t v = 901; v <= 1000; v++)
+        hist_forget(h, v * 1000);
+    assert_int_equal(h->total, rest->total);
+    assert_memory_equal(h->bucket, rest->bucket, sizeof h->bucket);
+    assert_true(llabs(h->max_ns - rest->max_ns) <= rest->max_ns / 128);
+    assert_int_equal(hist_quantile_ns(h, 0.5), hist_quantile_ns(rest, 0.5));
+    hist_reset(h);
+    hist_record(h, -5);
+    hist_forget(h, -5);
+    assert_int_equal(h->total, 0);
+    assert_int_equal(hist_quantile_ns(h, 1), -1);
+    free(h);
+    free(rest);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_empty),        cmocka_unit_test(test_one_sample),
         cmocka_unit_test(test_nearest_rank), cmocka_unit_test(test_against_sorted),
-        cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_merge),        cmocka_unit_test(test_forget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
