@@ -232,7 +232,8 @@ class EventStream:
         if framing == "close" or self.settings.keepalive == "off":
             head.append("Connection: close")
         if self.ornate:
-            lower = [f"{name.lower()}:{value}" for name, _, value in (h.partition(":") for h in head[1:])]
+            pairs = [line.partition(":") for line in head[1:]]
+            lower = [f"{name.lower()}:{value}" for name, _, value in pairs]
             early = ["HTTP/1.1 103 Early Hints", "link: </style.css>; rel=preload", "", ""]
             head = early + [head[0]] + lower + ["trailer: x-checksum"]
         return ("\r\n".join(head) + "\r\n\r\n").encode()
