@@ -24,7 +24,7 @@ void session_feature(struct session *s, enum feature f, const char *verdict, con
 
 static bool was_refused(const struct record *r)
 {
-    return r->http_status == 400 || r->http_status == 422;
+    return r->error_status == 400 || r->error_status == 422; /* also inside a 200 */
 }
 
 /* Tokens of the last answer: by usage where that may be believed, else its pieces of text. */
