@@ -25,6 +25,12 @@ int64_t clock_thread_cpu(void)
     return read_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
+int64_t clock_cpu_of(pthread_t thread)
+{
+    clockid_t id;
+    return pthread_getcpuclockid(thread, &id) == 0 ? read_clock(id) : 0;
+}
+
 const char *clock_utc_text(char *out)
 {
     time_t now = time(NULL);

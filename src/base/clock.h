@@ -5,12 +5,14 @@
 #ifndef TOKGRID_BASE_CLOCK_H
 #define TOKGRID_BASE_CLOCK_H
 
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 
-int64_t clock_now(void);        /* CLOCK_MONOTONIC */
-int64_t clock_realtime(void);   /* CLOCK_REALTIME: only to convert kernel receive stamps */
-int64_t clock_thread_cpu(void); /* CPU time used by the calling thread */
+int64_t clock_now(void);                /* CLOCK_MONOTONIC */
+int64_t clock_realtime(void);           /* CLOCK_REALTIME: only to convert kernel receive stamps */
+int64_t clock_thread_cpu(void);         /* CPU time used by the calling thread */
+int64_t clock_cpu_of(pthread_t thread); /* the same of another one that has not been joined */
 
 enum { CLOCK_TEXT_MAX = 32 };
 const char *clock_utc_text(char *out); /* "2026-11-30T10:13:26Z" into CLOCK_TEXT_MAX bytes */

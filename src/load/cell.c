@@ -23,6 +23,8 @@ static const int64_t tick_ns = 50 * NS_PER_MS, window_tick_ns = 10 * NS_PER_MS,
                      show_ns = 250 * NS_PER_MS;
 static const int64_t window_lead_ns = 20 * NS_PER_MS;
 static const int64_t stall_least_ns = 5 * NS_PER_S;
+/* as many as the server is known to run at once have their token: the rest can only wait */
+static const int64_t full_house_ns = 500 * NS_PER_MS;
 
 static struct cell_stream *cell_stream(struct stream *stream)
 {
@@ -40,11 +42,11 @@ static int64_t output_room(const struct cell_run *run, const struct cell_stream 
     int64_t most = s->result->plan.max_output, context = run->cell->context_tokens;
     const struct row_context *row = cs->own.words ? &cs->own : run->row;
 
-    if (s->facts.context_limit <= 0)
+    if (s->facts.context_limit.value <= 0)
         return most;
     if (row->prompt_tokens > context)
         context = row->prompt_tokens;
-    int64_t room = s->facts.context_limit - context - MARGIN;
+    int64_t room = s->facts.context_limit.value - context - MARGIN;
     if (room < LEAST)
         room = LEAST;
     return room < most ? room : most;
@@ -58,9 +60,12 @@ static void send_next(struct cell_run *run, struct cell_stream *cs)
     struct buf task;
 
     buf_init(&task, 4096);
+    if (!context) /* new in every run, as everything that is asked */
+        prompt_add_context(&s->prompts, prompt_next_nonce(&s->prompts), 0, 0, &task);
     prompt_add_task(&s->prompts, s->next_task++, &task);
     buf_reset(&cs->ending);
-    request_ending(&s->shape, task.p, room, &cs->ending);
+    session_request_id(s, cs->rid, sizeof cs->rid);
+    request_ending(&s->shape, task.p, room, s->dialect->abort_path ? cs->rid : NULL, &cs->ending);
     buf_release(&task);
     const struct part body[] = {{run->opening.p, run->opening.len},
                                 {context ? context->p : "", context ? context->len : 0},
@@ -202,6 +207,8 @@ static bool stalled(struct cell_run *run)
 
     if (run->with_token == 0)
         return false;
+    if (s->facts.max_running.value > 0 && run->with_token >= s->facts.max_running.value)
+        stall = full_house_ns > 2 * s->idle_ttft_ns ? full_house_ns : 2 * s->idle_ttft_ns;
     if (monitor_has_metrics(s->monitor)) {
         if (!monitor_latest(s->monitor, &now) || !(now.waiting > 0) ||
             now.running > run->active + 0.5)
@@ -336,11 +343,13 @@ static void cancel_all(struct cell_run *run)
     buf_init(&reply.body, 65536);
     for (int i = 0; i < run->count; i++) {
         struct stream *stream = &run->streams[i].stream;
-        if (aborts && stream_active(stream) && stream->request_id[0]) {
+        if (aborts && stream_active(stream)) {
+            /* by the id its answer bears, which should be ours; one that waits has no other */
+            const char *id = stream->request_id[0] ? stream->request_id : run->streams[i].rid;
             struct buf body;
             buf_init(&body, 1024);
             buf_adds(&body, "{\"rid\":");
-            buf_add_json_string(&body, stream->request_id, strlen(stream->request_id));
+            buf_add_json_string(&body, id, strlen(id));
             buf_addc(&body, '}');
             aborts = fetch(s->fetcher, s->dialect->abort_path, body.p, NS_PER_S, &reply, &err);
             s->abort_failed = !aborts; /* then closing has to do, from here on */
@@ -465,8 +474,7 @@ static void drain(struct session *s, struct cell *cell)
 {
     int64_t from = s->last_activity_at;
     session_phase(s, PHASE_DRAIN, 0);
-    if (!monitor_has_metrics(s->monitor) || session_stopping(s) ||
-        (cell->status == STATUS_ERROR && !session_server_alive(s)))
+    if (session_stopping(s) || (cell->status == STATUS_ERROR && !session_server_alive(s)))
         return;
     if (session_wait_idle(s, s->options->idle_timeout_ns))
         cell->drain_s = ns_to_s(clock_now() - from);

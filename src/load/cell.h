@@ -16,7 +16,7 @@
 #include "model/result.h"
 #include "stats/hist.h"
 
-enum { CELL_MAX_BINS = 2400, CELL_MAX_REPEATS = 64 };
+enum { CELL_MAX_BINS = 2400, CELL_MAX_REPEATS = 64, CELL_THREADS = 3 };
 
 /* Streams that break within so long of each other, and with the same words, broke together. */
 enum { CELL_AT_ONCE_NS = 100000000 };
@@ -33,6 +33,7 @@ struct cell_stream {
     struct cell_run *run;
     struct row_context own; /* its own context (distinct prompts); empty: the shared one */
     struct buf ending;
+    char rid[40]; /* our id of the present request */
     struct request_window in;
     bool ever_token; /* it has produced a token in this cell */
     bool has_token;  /* its present request has */
@@ -65,8 +66,9 @@ struct tally {
     struct span *spans;
     size_t span_count, span_cap;
     int64_t reads, read_events;
-    double active_integral; /* streams x ns with a token, inside the window */
-    int64_t cpu_ns;         /* of the loop's thread */
+    double active_integral;       /* streams x ns with a token, inside the window */
+    int64_t cpu_ns[CELL_THREADS]; /* CPU time in the windows: the loop's thread, the loop guard's,
+                                     the monitor's */
     bool usage_fell;
     bool cumulative;             /* deltas that repeat the text so far */
     int64_t billed, undelivered; /* usage of whole requests; what came behind their last text */
@@ -107,6 +109,9 @@ struct cell_run {
     _Atomic int64_t failure_at;    /* when it was */
     int failures_at_once;          /* those that said the same within a moment of it */
     bool opened_early, ready_late; /* how the window came to open before all were ready */
+    int64_t prompts_cut, cut_to;   /* requests whose prompt the server shortened, the last one's
+                                      length */
+    bool prompt_off;               /* a request missed its length */
     struct guard_finding finding;
     bool looped;
     int64_t last_progress_shown;

@@ -74,31 +74,39 @@ void cell_set_active(struct cell_run *run, int active, int64_t at)
     run->active_since = at;
 }
 
-/* A request is not waiting in a queue during the little time any first token takes: up to twice the
- * idle server's. Without this, servers without metrics and with short answers would look queued. */
-static void add_first_token_time(struct cell_run *run, const struct record *r)
+/* The time any first token takes: up to twice the idle server's, or this context's where no cache
+ * helps. A request is not waiting in a queue during that time; without this, servers without
+ * metrics and with short answers would look queued. */
+static int64_t first_token_time(const struct cell_run *run)
 {
-    int64_t from = r->first_token_at - 2 * run->s->idle_ttft_ns;
-    if (!run->window_open)
-        return;
-    if (from < r->planned_at)
-        from = r->planned_at;
+    int64_t idle = run->s->idle_ttft_ns, warm = run->row->warm_ttft_ns;
+    return 2 * (warm > idle ? warm : idle);
+}
+
+static void add_active(struct cell_run *run, int64_t from, int64_t to)
+{
     if (from < run->t0)
         from = run->t0;
-    int64_t to = r->first_token_at < run->t1 ? r->first_token_at : run->t1;
+    if (to > run->t1)
+        to = run->t1;
     if (to > from)
         run->tally.active_integral += (double)(to - from);
 }
 
-/* The same for a request whose first token the window's end did not wait for. */
-static void add_pending_time(struct cell_run *run, const struct cell_stream *cs)
+static void add_first_token_time(struct cell_run *run, const struct record *r)
 {
-    int64_t from = cs->stream.record.planned_at;
-    if (!stream_active(&cs->stream) || cs->has_token || run->t1 - from > 2 * run->s->idle_ttft_ns)
-        return;
-    if (from < run->t0)
-        from = run->t0;
-    run->tally.active_integral += run->t1 > from ? (double)(run->t1 - from) : 0;
+    int64_t from = r->first_token_at - first_token_time(run);
+    if (run->window_open)
+        add_active(run, from > r->planned_at ? from : r->planned_at, r->first_token_at);
+}
+
+/* At the window's end some requests are still in that time. */
+static void add_begun(struct cell_run *run, const struct cell_stream *cs)
+{
+    const struct record *r = &cs->stream.record;
+    if (!cs->has_token && stream_active(&cs->stream) &&
+        run->t1 - r->planned_at <= first_token_time(run))
+        add_active(run, r->planned_at, run->t1);
 }
 
 /* What of this request lies in the window, from its first event there to its last. */
@@ -128,6 +136,16 @@ static void count_silence(struct cell_run *run, struct cell_stream *cs)
     t->active_integral -= (double)silent;
 }
 
+/* A thread that has ended has no time any more: what it used goes unseen. */
+static int64_t thread_cpu(const struct cell_run *run, size_t thread)
+{
+    switch (thread) {
+    case 0: return clock_thread_cpu();
+    case 1: return guard_cpu(run->guard);
+    default: return monitor_cpu(run->s->monitor);
+    }
+}
+
 void cell_open_window(struct cell_run *run, int64_t t0, int64_t duration_ns)
 {
     struct tally *t = &run->tally;
@@ -140,19 +158,21 @@ void cell_open_window(struct cell_run *run, int64_t t0, int64_t duration_ns)
         run->streams[i].in = (struct request_window){0};
     run->active_since = t0;
     run->window_open = true;
-    t->cpu_ns -= clock_thread_cpu();
+    for (size_t i = 0; i < CELL_THREADS; i++)
+        t->cpu_ns[i] -= thread_cpu(run, i);
 }
 
 void cell_close_window(struct cell_run *run)
 {
-    run->tally.cpu_ns += clock_thread_cpu();
+    for (size_t i = 0; i < CELL_THREADS; i++)
+        run->tally.cpu_ns[i] += thread_cpu(run, i);
     cell_set_active(run, run->active, run->t1);
     run->window_open = false;
     for (int i = 0; i < run->count; i++) {
         struct cell_stream *cs = &run->streams[i];
         close_request_window(run, cs);
         count_silence(run, cs);
-        add_pending_time(run, cs);
+        add_begun(run, cs);
         cs->in = (struct request_window){0};
         cs->unread = lane_unread(cs->stream.lane);
         run->tally.usage_fell |= cs->stream.record.usage_fell;
@@ -286,6 +306,18 @@ static void learn_from_whole(struct cell_run *run, const struct record *r)
         t->undelivered += r->completion_tokens - r->credited - 1;
 }
 
+/* Every request's prompt, where its answer tells: a server that cuts one in silence measures
+ * something else than was asked for. */
+static void check_prompt(struct cell_run *run, const struct record *r)
+{
+    int64_t context = run->cell->context_tokens;
+    run->prompt_off |= session_prompt_is_off(context, (double)r->prompt_tokens);
+    if (!session_prompt_is_cut(run->s, context, r->prompt_tokens))
+        return;
+    run->prompts_cut++;
+    run->cut_to = r->prompt_tokens;
+}
+
 void cell_end_request(struct cell_run *run, struct cell_stream *cs)
 {
     struct record *r = &cs->stream.record;
@@ -307,6 +339,7 @@ void cell_end_request(struct cell_run *run, struct cell_stream *cs)
     }
     cs->has_token = false;
     cs->in = (struct request_window){0};
+    check_prompt(run, r);
     if (r->outcome == OUTCOME_COMPLETE || r->outcome == OUTCOME_NO_DONE)
         learn_from_whole(run, r);
     if (failed)

@@ -64,7 +64,10 @@ static void judge_client(struct cell_run *run)
     struct tally *t = &run->tally;
     struct verdict *v = &run->cell->client;
 
-    v->cpu_pct = (double)t->cpu_ns / (double)window_ns(run) * 100;
+    int64_t busiest = 0;
+    for (size_t i = 0; i < CELL_THREADS; i++)
+        busiest = t->cpu_ns[i] > busiest ? t->cpu_ns[i] : busiest;
+    v->cpu_pct = (double)busiest / (double)window_ns(run) * 100;
     /* a kernel stamp is that of a read's last segment, so reads alone hide a client that fell
      * behind and read much at once; how late the loop came back from waits of known length shows
      * that */
@@ -183,6 +186,39 @@ static void compare_counts(struct cell_run *run)
                   c->context_tokens, c->concurrency, ours, theirs);
 }
 
+/* Something on the way held the events back and let them go in bundles: many a read, with gaps no
+ * decoder makes. Twelve in a bundle at least, more than any speculation accepts at once; and a
+ * client that was behind has bundled them itself. */
+static bool came_in_bundles(const struct cell_run *run)
+{
+    const struct tally *t = &run->tally;
+    int64_t ns = 0, gaps = 0;
+
+    for (size_t i = 0; i < t->span_count; i++) {
+        ns += t->spans[i].ns;
+        gaps += t->spans[i].events;
+    }
+    return gaps >= 16 && run->cell->client.events_per_read >= 3 && !run->cell->client.limited &&
+           20 * hist_quantile_ns(t->gaps, 0.92) <= ns / gaps;
+}
+
+/* Then only how much came is known, not when it was written. */
+static void judge_delivery(struct cell_run *run)
+{
+    struct cell *c = run->cell;
+    const struct spread nothing = {0, NAN, NAN, NAN, NAN};
+
+    if (!came_in_bundles(run))
+        return;
+    c->marks |= MARK_BUFFERED;
+    c->ttft_ms = c->itl_ms = c->gap_ms = nothing;
+    c->per_request_tok_s = NAN;
+    if (isnan(c->server_running)) {
+        c->avg_active = NAN;
+        mem_set_string(&c->avg_active_source, NULL);
+    }
+}
+
 /* How the server counts, where it does so oddly. */
 static void judge_usage(struct cell_run *run)
 {
@@ -227,6 +263,7 @@ static void take_figures(struct cell_run *run, const struct window_view *view)
     judge_usage(run);
     judge_server(run, view);
     judge_client(run);
+    judge_delivery(run);
     judge_spread(run);
     compare_counts(run);
 }
@@ -251,6 +288,8 @@ static void judge_prompts(struct cell_run *run)
         if (session_prompt_is_off(c->context_tokens, (double)said))
             c->marks |= MARK_PROMPT_OFF;
     }
+    if (run->prompt_off)
+        c->marks |= MARK_PROMPT_OFF;
     c->prompt_tokens = n ? summary_median(v, n) : NAN;
     free(v);
 }
@@ -280,6 +319,15 @@ static bool has_failed(struct cell_run *run, char *why, size_t size)
         snprintf(why, size, "%d requests failed; the first: %s", run->failures, run->failure.text);
     else
         snprintf(why, size, "%s", run->failure.text);
+    return true;
+}
+
+static bool had_cut_prompts(struct cell_run *run, char *why, size_t size)
+{
+    if (run->prompts_cut == 0)
+        return false;
+    run->cell->marks |= MARK_PROMPT_OFF;
+    session_cut_words(run->cell->context_tokens, run->cut_to, why, size);
     return true;
 }
 
@@ -313,16 +361,17 @@ static bool has_queued(struct cell_run *run, char *why, size_t size)
                  c->waiting_share * 100, c->avg_active, c->concurrency);
     else if (c->avg_active < least || run->with_token < run->count)
         snprintf(why, size, "%.1f of %d requests were active", c->avg_active, c->concurrency);
-    else if (run->ready_late || run->opened_early)
+    else if ((run->ready_late || run->opened_early) && !(c->marks & MARK_BUFFERED))
         snprintf(why, size, "not all %d requests were ready in time", c->concurrency);
     else
         return false;
     if (inferred)
         run->cell->marks |= MARK_INFERRED;
     size_t used = strlen(why);
-    if (run->s->facts.max_running > 0 && run->s->facts.max_running < c->concurrency)
+    const struct known_number *most = &run->s->facts.max_running;
+    if (most->value > 0 && most->value < c->concurrency)
         snprintf(why + used, size - used, "; the server runs at most %" PRId64 " at once (%s)",
-                 run->s->facts.max_running, run->s->facts.max_running_source);
+                 most->value, most->source);
     return true;
 }
 
@@ -331,9 +380,10 @@ static const struct rule {
     bool (*holds)(struct cell_run *run, char *why, size_t size);
     bool needs_figures;
 } rules[] = {
-    {STATUS_ERROR, has_failed, false},  {STATUS_LOOPED, has_looped, false},
-    {STATUS_ERROR, was_stopped, false}, {STATUS_SKIPPED, was_skipped, false},
-    {STATUS_ERROR, is_silent, false},   {STATUS_QUEUED, has_queued, true},
+    {STATUS_ERROR, has_failed, false},    {STATUS_ERROR, had_cut_prompts, false},
+    {STATUS_LOOPED, has_looped, false},   {STATUS_ERROR, was_stopped, false},
+    {STATUS_SKIPPED, was_skipped, false}, {STATUS_ERROR, is_silent, false},
+    {STATUS_QUEUED, has_queued, true},
 };
 
 static void keep_evidence(struct cell_run *run)

@@ -4,8 +4,10 @@
  * the words-to-tokens line from calibration decides, corrected once a real prompt_tokens was seen.
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "base/num.h"
 #include "load/session.h"
 
 enum { FIT_ROUNDS = 6 };
@@ -17,12 +19,13 @@ static const uint64_t typical_task = 0;
 static bool count(struct session *s, const char *context, int64_t *ret)
 {
     struct buf text;
-    if (!s->dialect->count_tokens)
+    if (!s->counts_before)
         return false;
     buf_init(&text, PROMPT_MAX_BYTES + 4096);
     buf_adds(&text, context);
     prompt_add_task(&s->prompts, typical_task, &text);
     bool ok = s->dialect->count_tokens(s->fetcher, s->model, text.p, ret);
+    *ret += ok ? s->count_offset : 0;
     buf_release(&text);
     return ok;
 }
@@ -109,6 +112,26 @@ bool session_prompt_is_off(int64_t context_tokens, double prompt_tokens)
 {
     double wanted = (double)context_tokens;
     return wanted > 0 && prompt_tokens > 0 && fabs(prompt_tokens - wanted) > fmax(0.02 * wanted, 8);
+}
+
+bool session_prompt_is_cut(const struct session *s, int64_t context_tokens, int64_t prompt_tokens)
+{
+    /* without a context there is the template and the task: as long as in calibration */
+    double least = context_tokens > 0 ? 0.95 * (double)context_tokens - 8 : 0.5 * s->fit.overhead;
+    return s->counts_prompt && prompt_tokens > 0 && (double)prompt_tokens < least;
+}
+
+void session_cut_words(int64_t context_tokens, int64_t prompt_tokens, char *out, size_t size)
+{
+    char wanted[NUM_TEXT_MAX], left[NUM_TEXT_MAX];
+    num_grouped(left, (double)prompt_tokens, 0);
+    if (context_tokens > 0)
+        snprintf(out, size,
+                 "the server cut the prompt: %s of %s tokens were left; is the context it was "
+                 "started with smaller?",
+                 left, num_grouped(wanted, (double)context_tokens, 0));
+    else
+        snprintf(out, size, "the server cut the prompt: %s tokens were left", left);
 }
 
 bool session_correct_length(struct session *s, struct row_context *row, int64_t prompt_tokens)

@@ -1,67 +1,74 @@
 /* dialect_llamacpp.c - llama-server: /props, /slots, few metrics, exact tokenizing.
  *
  * Its token counter moves only when a request ends; what the requests in progress have decoded
- * stands in /slots, so both together are the live figure. */
-#include <stdio.h>
+ * stands in /slots, so both together are the live figure. A server of several models (router) wants
+ * the model's name in every such address, and loads the one that is named: it is always ours. */
+#include <math.h>
 #include <string.h>
 
 #include "base/json.h"
-#include "base/num.h"
-#include "base/text.h"
 #include "load/dialect.h"
 
-static bool detect(struct pages *pages)
+static bool is_router(struct pages *pages)
 {
-    json_t *props = pages_json(pages, "/props");
-    return json_at(props, "default_generation_settings") && json_at(props, "total_slots");
+    const char *role = json_string_at(pages_json(pages, "/props"), "role");
+    return role && strcmp(role, "router") == 0;
 }
 
-/* "b11669-Debian": the build's number is the version people quote. */
-static void learn(struct pages *pages, const char *model, struct server_facts *facts)
+static const char *detect(struct pages *pages)
 {
     json_t *props = pages_json(pages, "/props");
-    const char *path = json_string_at(props, "model_path");
-    int64_t slot_context, slots;
+    if (is_router(pages))
+        return "GET /props role";
+    return json_at(props, "default_generation_settings") && json_at(props, "total_slots")
+               ? "GET /props total_slots"
+               : NULL;
+}
 
-    if (json_int_at(dialect_model_card(pages, model), "meta.size", &facts->model_bytes) &&
-        facts->model_bytes > 0)
-        snprintf(facts->model_bytes_source, sizeof facts->model_bytes_source,
-                 "GET /v1/models meta.size");
-    if (dialect_copy(facts->build, sizeof facts->build, props, "build_info"))
-        snprintf(facts->version, sizeof facts->version, "%.*s", (int)strcspn(facts->build, "-"),
-                 facts->build);
+/* n_ctx x slots would be the pool, but with a unified cache (the default when the number of slots
+ * is not given) it is n_ctx alone, and nothing served says which: the budget stays unknown. */
+static void learn(struct pages *pages, const char *model, struct server_facts *facts)
+{
+    char own[320] = "/props";
+    if (is_router(pages)) {
+        dialect_path_of_model("/props", model, own, sizeof own);
+        dialect_path_of_model("/metrics", model, facts->metrics_path, sizeof facts->metrics_path);
+        dialect_path_of_model("/slots", model, facts->load_path, sizeof facts->load_path);
+    }
+    json_t *props = pages_json(pages, own);
+    const char *packed = json_string_at(props, "model_ftype");
+    const char *build = json_string_at(props, "build_info");
+    const char *path = json_string_at(props, "model_path");
+
+    known_number_from(&facts->model_bytes, pages, model,
+                      (struct place){"/v1/models", "@meta.size"});
     if (path) { /* the file's name stands at the end, however deep it lies */
-        const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-        text_printable(facts->model, sizeof facts->model, name, strlen(name));
+        const char *slash = strrchr(path, '/');
+        known_text_set(&facts->model, slash ? slash + 1 : path, "GET /props model_path");
     }
-    dialect_copy(facts->quantization, sizeof facts->quantization, props, "model_ftype");
-    if (json_int_at(props, "default_generation_settings.n_ctx", &slot_context) &&
-        slot_context > 0) {
-        facts->context_limit = slot_context;
-        snprintf(facts->context_source, sizeof facts->context_source,
-                 "GET /props default_generation_settings.n_ctx");
+    if (build) { /* "b11669-Debian": the build's number is the version people quote */
+        known_text_set(&facts->build, build, "GET /props build_info");
+        known_text_set(&facts->version, build, "GET /props build_info");
+        facts->version.value[strcspn(facts->version.value, "-")] = '\0';
     }
-    if (!json_int_at(props, "total_slots", &slots) || slots <= 0)
-        return;
-    facts->max_running = slots;
-    snprintf(facts->max_running_source, sizeof facts->max_running_source, "GET /props total_slots");
-    /* n_ctx x slots would be the pool, but with a unified cache (the default when the number of
-     * slots is not given) it is n_ctx alone, and nothing served says which: the budget stays
-     * unknown */
+    if (packed)
+        known_text_set(&facts->quantization, packed, "GET /props model_ftype");
+    known_number_from(&facts->context_limit, pages, model,
+                      (struct place){own, "default_generation_settings.n_ctx"});
+    known_number_from(&facts->max_running, pages, model, (struct place){own, "total_slots"});
 }
 
 static bool count_tokens(struct fetcher *f, const char *model, const char *text, int64_t *ret)
 {
-    (void)model;
-    json_t *templated =
-        dialect_post(f, "/apply-template",
-                     json_pack("{s:[{s:s, s:s}]}", "messages", "role", "user", "content", text));
+    json_t *templated = dialect_post(f, "/apply-template",
+                                     json_pack("{s:s, s:[{s:s, s:s}]}", "model", model, "messages",
+                                               "role", "user", "content", text));
     const char *prompt = json_string_at(templated, "prompt");
     bool ok = false;
     if (prompt) {
-        json_t *answer = dialect_post(
-            f, "/tokenize",
-            json_pack("{s:s, s:b, s:b}", "content", prompt, "add_special", 1, "parse_special", 1));
+        json_t *answer = dialect_post(f, "/tokenize",
+                                      json_pack("{s:s, s:s, s:b, s:b}", "model", model, "content",
+                                                prompt, "add_special", 1, "parse_special", 1));
         json_t *tokens = json_at(answer, "tokens");
         ok = json_is_array(tokens);
         if (ok)
@@ -72,35 +79,31 @@ static bool count_tokens(struct fetcher *f, const char *model, const char *text,
     return ok;
 }
 
-static bool generated_in_progress(struct fetcher *f, double *ret)
+static bool read_load(json_t *slots, struct server_load *ret)
 {
-    struct fetch_reply reply = {0};
-    struct err err;
-    json_t *slots = NULL, *slot;
+    json_t *slot;
     size_t i;
 
-    buf_init(&reply.body, 4 << 20);
-    if (fetch(f, "/slots", NULL, 5 * NS_PER_S, &reply, &err) && reply.status == 200)
-        slots = json_loadb(reply.body.p, reply.body.len, 0, NULL);
-    buf_release(&reply.body);
-    bool ok = json_is_array(slots);
-    *ret = 0;
+    *ret = (struct server_load){.waiting = NAN};
     json_array_foreach(slots, i, slot)
     {
         int64_t decoded;
-        if (json_is_true(json_at(slot, "is_processing")) &&
-            (json_int_at(slot, "next_token.0.n_decoded", &decoded) ||
-             json_int_at(slot, "next_token.n_decoded", &decoded)))
-            *ret += (double)decoded;
+        if (!json_is_true(json_at(slot, "is_processing")))
+            continue;
+        ret->running += 1;
+        if (json_int_at(slot, "next_token.0.n_decoded", &decoded) ||
+            json_int_at(slot, "next_token.n_decoded", &decoded))
+            ret->generated += (double)decoded;
     }
-    json_decref(slots);
-    return ok;
+    return json_is_array(slots);
 }
 
 const struct dialect dialect_llamacpp = {
     .name = "llama.cpp",
     .repository = "github.com/ggml-org/llama.cpp",
+    .owner = "llamacpp",
     .detect = detect,
+    .places = {.model_context = {{"/v1/models", "@meta.n_ctx_train"}}},
     .learn = learn,
     .metrics =
         {
@@ -111,6 +114,9 @@ const struct dialect dialect_llamacpp = {
             .kv_used = {"llamacpp:kv_cache_usage_ratio"},
         },
     .count_tokens = count_tokens,
-    .generated_in_progress = generated_in_progress,
+    .count_path = "/apply-template, /tokenize",
+    .load_path = "/slots",
+    .read_load = read_load,
+    .counts_when_done = true,
     .obeys_ignore_eos = true,
 };

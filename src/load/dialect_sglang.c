@@ -1,56 +1,74 @@
 /* dialect_sglang.c - SGLang: /server_info (older: /get_server_info), metrics when switched on,
  * aborts by request id, since a closed connection may go on decoding there. */
-#include <stdio.h>
-#include <string.h>
-
 #include "base/json.h"
 #include "load/dialect.h"
 
-/* Where this version says it. */
-static const char *info_path(struct pages *pages)
+/* A request may be refused for two reasons: it is longer than the model's context, or longer than
+ * what the pool can hold of one request. The smaller one is the limit; a difference of a few tokens
+ * is the server's margin. */
+static void learn_limit(struct pages *pages, struct server_facts *facts)
 {
-    return pages_json(pages, "/server_info") ? "/server_info" : "/get_server_info";
-}
+    enum { MARGIN = 64 };
+    static const struct place input[] = {{"/server_info", "max_req_input_len"},
+                                         {"/get_server_info", "max_req_input_len"}};
+    struct known_number pool = {0};
 
-static bool detect(struct pages *pages)
-{
-    json_t *info = pages_json(pages, info_path(pages));
-    if (json_at(info, "max_total_num_tokens") || json_at(info, "internal_states"))
-        return true;
-    const char *owner = json_string_at(pages_json(pages, "/v1/models"), "data.0.owned_by");
-    return owner && strcmp(owner, "sglang") == 0;
+    if (!known_number_from(&pool, pages, "", input[0]) &&
+        !known_number_from(&pool, pages, "", input[1]))
+        return;
+    if (facts->context_limit.value > 0 && pool.value + MARGIN >= facts->context_limit.value)
+        return;
+    facts->model_context = facts->context_limit;
+    facts->context_limit = pool;
 }
 
 static void learn(struct pages *pages, const char *model, struct server_facts *facts)
 {
-    const char *path = info_path(pages);
-    json_t *info = pages_json(pages, path), *card = dialect_model_card(pages, model);
-    int64_t tokens, ranks = 1;
+    const char *path = pages_json(pages, "/server_info") ? "/server_info" : "/get_server_info";
+    int64_t ranks = 1;
 
-    dialect_copy(facts->version, sizeof facts->version, info, "version");
-    dialect_copy(facts->model, sizeof facts->model, info, "model_path");
-    dialect_copy(facts->quantization, sizeof facts->quantization, info, "quantization");
-    dialect_copy(facts->revision, sizeof facts->revision, info, "revision");
-    if (card && json_int_at(card, "max_model_len", &facts->context_limit))
-        snprintf(facts->context_source, sizeof facts->context_source,
-                 "GET /v1/models max_model_len");
+    (void)model;
+    learn_limit(pages, facts);
     /* the figure is one rank's pool; data-parallel ranks have one each */
-    if (json_int_at(info, "max_total_num_tokens", &tokens) && tokens > 0) {
-        if (json_int_at(info, "dp_size", &ranks) && ranks > 1)
-            tokens *= ranks;
-        facts->kv_budget = tokens;
-        snprintf(facts->kv_source, sizeof facts->kv_source, "GET %s max_total_num_tokens%s", path,
-                 ranks > 1 ? " x dp_size" : "");
-    }
-    if (json_int_at(info, "max_running_requests", &facts->max_running))
-        snprintf(facts->max_running_source, sizeof facts->max_running_source,
-                 "GET %s max_running_requests", path);
+    if (facts->kv_budget.value > 0 && json_int_at(pages_json(pages, path), "dp_size", &ranks) &&
+        ranks > 1)
+        known_number_set(&facts->kv_budget, facts->kv_budget.value * ranks,
+                         "GET %s max_total_num_tokens x dp_size", path);
 }
+
+static bool count_tokens(struct fetcher *f, const char *model, const char *text, int64_t *ret)
+{
+    json_t *answer = dialect_post(f, "/tokenize",
+                                  json_pack("{s:s, s:[{s:s, s:s}]}", "model", model, "messages",
+                                            "role", "user", "content", text));
+    bool ok = json_int_at(answer, "count", ret);
+    json_decref(answer);
+    return ok;
+}
+
+#define INFO(member)                                                                               \
+    {"/server_info", member},                                                                      \
+    {                                                                                              \
+        "/get_server_info", member                                                                 \
+    }
 
 const struct dialect dialect_sglang = {
     .name = "sglang",
     .repository = "github.com/sgl-project/sglang",
-    .detect = detect,
+    .owner = "sglang",
+    .signs = {{"/server_info", "max_total_num_tokens", NULL},
+              {"/server_info", "internal_states", NULL},
+              {"/get_server_info", "max_total_num_tokens", NULL}},
+    .places =
+        {
+            .version = {INFO("version")},
+            .model = {INFO("model_path"), {"/model_info", "model_path"}},
+            .quantization = {INFO("quantization")},
+            .revision = {INFO("revision")},
+            .context_limit = {{"/v1/models", "@max_model_len"}, INFO("context_length")},
+            .kv_budget = {INFO("max_total_num_tokens")},
+            .max_running = {INFO("max_running_requests")},
+        },
     .learn = learn,
     .metrics =
         {
@@ -58,8 +76,11 @@ const struct dialect dialect_sglang = {
             .waiting = {"sglang:num_queue_reqs", "sglang_num_queue_reqs"},
             .generated = {"sglang:generation_tokens_total", "sglang_generation_tokens_total"},
             .prompt = {"sglang:prompt_tokens_total", "sglang_prompt_tokens_total"},
-            .kv_used = {"sglang:full_token_usage", "sglang:token_usage"},
+            .kv_used = {"sglang:full_token_usage", "sglang:token_usage", "sglang_token_usage"},
+            .prefix_hits = {"sglang:cached_tokens_total", "sglang_cached_tokens_total"},
         },
+    .count_tokens = count_tokens,
+    .count_path = "/tokenize",
     .abort_path = "/abort_request",
     .obeys_ignore_eos = true,
 };

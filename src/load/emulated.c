@@ -18,14 +18,24 @@ static json_t *emulator_object(const struct session *s)
     return name && strcmp(name, "tokgrid-engine") == 0 ? object : NULL;
 }
 
+/* False, and `out` as it was, when the member is no text or an empty one. */
+static bool copy(char *out, size_t size, json_t *object, const char *member)
+{
+    const char *text = json_string_at(object, member);
+    if (!text || !*text)
+        return false;
+    text_printable(out, size, text, strlen(text));
+    return true;
+}
+
 /* "profile rtx3090-24gb, 20 times faster than its figures" */
 static void note(struct session *s, json_t *object)
 {
     char version[64] = "", profile[96] = "unknown", times[64] = "";
     double speed;
 
-    dialect_copy(version, sizeof version, object, "version");
-    dialect_copy(profile, sizeof profile, object, "profile");
+    copy(version, sizeof version, object, "version");
+    copy(profile, sizeof profile, object, "profile");
     if (json_number_at(object, "speed", &speed) && speed != 1)
         snprintf(times, sizeof times, ", run at %.6g times its speed", speed);
     result_add_note(s->result,
@@ -53,7 +63,7 @@ void session_emulated_hardware(const struct session *s, struct machine *ret)
     char gpu[96];
     double vram;
 
-    if (!dialect_copy(gpu, sizeof gpu, object, "gpu"))
+    if (!copy(gpu, sizeof gpu, object, "gpu"))
         return;
     ret->gpu_count = 1;
     ret->gpus[0].name = mem_strdup(gpu);

@@ -181,6 +181,11 @@ void guard_stop(struct guard *g)
     free(g);
 }
 
+int64_t guard_cpu(const struct guard *g)
+{
+    return g ? clock_cpu_of(g->thread) : 0;
+}
+
 bool guard_found(struct guard *g, struct guard_finding *ret)
 {
     if (!atomic_load(&g->found))

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "load/event.h"
 #include "load/loop_guard.h"
@@ -25,6 +26,9 @@ struct guard_finding {
 /* Watches `streams` streams; wakes `loop` when one loops. NULL when no thread can be had. */
 struct guard *guard_start(int streams, struct loop *loop);
 void guard_stop(struct guard *g); /* joins; NULL is fine */
+
+/* CPU time its thread has used; 0 for NULL. */
+int64_t guard_cpu(const struct guard *g);
 
 /* From the streams' thread. */
 void guard_text(struct guard *g, int stream, enum channel channel, struct slice escaped);

@@ -204,26 +204,43 @@ static bool next_of(const char *text, size_t n, size_t *pos, const char *name,
     return false;
 }
 
-bool metrics_sum(const char *text, size_t n, const char *name, double *ret)
+/* One of several ranks that work on the same requests, and not the first. */
+static bool is_replica(const struct metric_line *line)
 {
-    struct metric_line line;
-    double sum = 0;
-    bool any = false;
-    for (size_t pos = 0; next_of(text, n, &pos, name, &line);) {
-        if (isnan(line.value))
-            continue;
-        sum += line.value;
-        any = true;
-    }
-    if (any)
-        *ret = sum;
-    return any;
+    static const char *const labels[] = {"tp_rank", "pp_rank"};
+    char rank[16];
+    for (size_t i = 0; i < ARRAY_LEN(labels); i++)
+        if (metrics_label(line, labels[i], rank, sizeof rank) && strcmp(rank, "0") != 0)
+            return true;
+    return false;
 }
 
-bool metrics_sum_first(const char *text, size_t n, const char *const *names, double *ret)
+bool metrics_sum(const char *text, size_t n, const char *name, const char *model, double *ret)
+{
+    struct metric_line line;
+    char of[256];
+    double all = 0, ours = 0;
+    size_t any = 0, named = 0;
+    for (size_t pos = 0; next_of(text, n, &pos, name, &line);) {
+        if (isnan(line.value) || is_replica(&line))
+            continue;
+        all += line.value;
+        any++;
+        if (!model || !metrics_label(&line, "model_name", of, sizeof of) || strcmp(of, model) != 0)
+            continue;
+        ours += line.value;
+        named++;
+    }
+    if (any)
+        *ret = named ? ours : all;
+    return any > 0;
+}
+
+bool metrics_sum_first(const char *text, size_t n, const char *const *names, const char *model,
+                       double *ret)
 {
     for (; *names; names++)
-        if (metrics_sum(text, n, *names, ret))
+        if (metrics_sum(text, n, *names, model, ret))
             return true;
     return false;
 }

@@ -15,13 +15,13 @@
 #include "load/monitor_view.h"
 #include "stats/summary.h"
 
-enum { METRICS_MAX_BYTES = 16 << 20, MAX_GPUS = 16 };
+enum { METRICS_MAX_BYTES = 16 << 20, LOAD_MAX_BYTES = 4 << 20, MAX_GPUS = 16 };
 
 static const int64_t late_ns = 40 * NS_PER_MS;
 
 struct monitor {
     struct endpoint const *endpoint;
-    const struct dialect *dialect;
+    struct metrics_source source;
     struct hardware_probe *gpus;
     bool metrics;
     int64_t interval_ns;
@@ -34,10 +34,10 @@ struct monitor {
     size_t count, cap;    /* guarded by lock */
 };
 
-static double metric(const struct buf *text, const char *const *names)
+static double metric(const struct buf *text, const char *const *names, const char *model)
 {
     double v;
-    return metrics_sum_first(text->p, text->len, names, &v) ? v : NAN;
+    return metrics_sum_first(text->p, text->len, names, model, &v) ? v : NAN;
 }
 
 /* A reading in which nothing is known yet. */
@@ -55,31 +55,62 @@ static struct reading nothing_read(void)
                             .power_w = NAN};
 }
 
-bool monitor_read_metrics(struct fetcher *f, const struct dialect *dialect, struct reading *ret)
+bool monitor_read_load(struct fetcher *f, const struct metrics_source *source,
+                       struct server_load *ret)
 {
-    const struct metric_names *names = &dialect->metrics;
     struct fetch_reply reply = {0};
     struct err err;
-    double more;
+    json_t *page = NULL;
+
+    *ret = (struct server_load){NAN, NAN, NAN};
+    if (!source->dialect->read_load)
+        return false;
+    buf_init(&reply.body, LOAD_MAX_BYTES);
+    if (fetch(f, source->facts->load_path, NULL, 5 * NS_PER_S, &reply, &err) && reply.status == 200)
+        page = json_loadb(reply.body.p, reply.body.len, 0, NULL);
+    buf_release(&reply.body);
+    bool ok = page && source->dialect->read_load(page, ret);
+    json_decref(page);
+    return ok;
+}
+
+static void read_figures(const struct buf *text, const struct metrics_source *source,
+                         struct reading *ret)
+{
+    const struct metric_names *names = &source->dialect->metrics;
+    const struct {
+        double *to;
+        const char *const *names;
+    } rows[] = {
+        {&ret->running, names->running},         {&ret->waiting, names->waiting},
+        {&ret->generated, names->generated},     {&ret->prompt, names->prompt},
+        {&ret->preemptions, names->preemptions}, {&ret->prefix_hits, names->prefix_hits},
+        {&ret->prefill_s, names->prefill_s},     {&ret->prefills, names->prefills},
+        {&ret->kv_used, names->kv_used},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        *rows[i].to = metric(text, rows[i].names, source->model);
+}
+
+bool monitor_read_metrics(struct fetcher *f, const struct metrics_source *source,
+                          struct reading *ret)
+{
+    struct fetch_reply reply = {0};
+    struct server_load load;
+    struct err err;
 
     *ret = nothing_read();
-    if (!names->running[0])
+    if (!source->dialect->metrics.running[0])
         return false;
     buf_init(&reply.body, METRICS_MAX_BYTES);
     int64_t before = clock_now();
-    bool ok = fetch(f, "/metrics", NULL, 5 * NS_PER_S, &reply, &err) && reply.status == 200;
+    bool ok = fetch(f, source->facts->metrics_path, NULL, 5 * NS_PER_S, &reply, &err) &&
+              reply.status == 200;
     if (ok) {
-        ret->running = metric(&reply.body, names->running);
-        ret->waiting = metric(&reply.body, names->waiting);
-        ret->generated = metric(&reply.body, names->generated);
-        ret->prompt = metric(&reply.body, names->prompt);
-        ret->preemptions = metric(&reply.body, names->preemptions);
-        ret->prefix_hits = metric(&reply.body, names->prefix_hits);
-        ret->prefill_s = metric(&reply.body, names->prefill_s);
-        ret->prefills = metric(&reply.body, names->prefills);
-        ret->kv_used = metric(&reply.body, names->kv_used);
-        if (dialect->generated_in_progress)
-            ret->generated = dialect->generated_in_progress(f, &more) ? ret->generated + more : NAN;
+        read_figures(&reply.body, source, ret);
+        if (source->dialect->counts_when_done)
+            ret->generated =
+                monitor_read_load(f, source, &load) ? ret->generated + load.generated : NAN;
         ok = !isnan(ret->running) && !isnan(ret->waiting);
     }
     ret->took = clock_now() - before;
@@ -139,7 +170,7 @@ static void *poll_thread(void *ctx)
 
     while (!atomic_load(&m->stop)) {
         struct reading r;
-        if (m->metrics && monitor_read_metrics(f, m->dialect, &r)) {
+        if (m->metrics && monitor_read_metrics(f, &m->source, &r)) {
             distrust_late(&r, &quickest);
         } else {
             /* an unanswered poll is no reading; without metrics the GPUs alone are one */
@@ -173,14 +204,14 @@ static void init_condition(pthread_cond_t *c)
     pthread_condattr_destroy(&attr);
 }
 
-struct monitor *monitor_start(const struct endpoint *e, const struct dialect *dialect, bool metrics,
-                              struct hardware_probe *gpus, int64_t interval_ns)
+struct monitor *monitor_start(const struct endpoint *e, const struct metrics_source *source,
+                              bool metrics, struct hardware_probe *gpus, int64_t interval_ns)
 {
     struct monitor *m = mem_alloc(sizeof *m);
     sigset_t all, old;
 
     m->endpoint = e;
-    m->dialect = dialect;
+    m->source = *source;
     m->metrics = metrics;
     m->gpus = gpus;
     m->interval_ns = interval_ns;
@@ -210,6 +241,11 @@ void monitor_stop(struct monitor *m)
     pthread_mutex_destroy(&m->lock);
     free(m->list);
     free(m);
+}
+
+int64_t monitor_cpu(const struct monitor *m)
+{
+    return m ? clock_cpu_of(m->thread) : 0;
 }
 
 bool monitor_has_metrics(const struct monitor *m)

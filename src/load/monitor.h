@@ -35,13 +35,23 @@ struct window_view {
     bool throttled;
 };
 
+/* Whose metrics, and where; borrowed. Series of other models are left out. */
+struct metrics_source {
+    const struct dialect *dialect;
+    const struct server_facts *facts;
+    const char *model;
+};
+
 struct monitor;
 
 /* `metrics`: the server's metrics are usable (else only the GPUs are watched). `gpus` may be NULL;
- * it is borrowed. */
-struct monitor *monitor_start(const struct endpoint *e, const struct dialect *dialect, bool metrics,
-                              struct hardware_probe *gpus, int64_t interval_ns);
+ * both are borrowed. */
+struct monitor *monitor_start(const struct endpoint *e, const struct metrics_source *source,
+                              bool metrics, struct hardware_probe *gpus, int64_t interval_ns);
 void monitor_stop(struct monitor *m); /* joins; NULL is fine */
+
+/* CPU time its thread has used; 0 for NULL. */
+int64_t monitor_cpu(const struct monitor *m);
 
 bool monitor_has_metrics(const struct monitor *m);
 
@@ -66,6 +76,11 @@ bool monitor_settled(struct monitor *m, int64_t to);
 void monitor_forget(struct monitor *m, int64_t before);
 
 /* One reading by hand, on any fetcher: false when the server's metrics cannot be used. */
-bool monitor_read_metrics(struct fetcher *f, const struct dialect *dialect, struct reading *ret);
+bool monitor_read_metrics(struct fetcher *f, const struct metrics_source *source,
+                          struct reading *ret);
+
+/* The server's own page about its load, where it has one; false when it cannot be read. */
+bool monitor_read_load(struct fetcher *f, const struct metrics_source *source,
+                       struct server_load *ret);
 
 #endif

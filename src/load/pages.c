@@ -54,11 +54,17 @@ static struct page *fetch_page(struct pages *p, const char *path)
         snprintf(page->content_type, sizeof page->content_type, "%s", reply.content_type);
         snprintf(page->location, sizeof page->location, "%s", reply.location);
         snprintf(page->server, sizeof page->server, "%s", reply.server);
+        snprintf(page->via, sizeof page->via, "%s", reply.via);
+        snprintf(page->litellm, sizeof page->litellm, "%s", reply.litellm);
+        snprintf(page->cf_ray, sizeof page->cf_ray, "%s", reply.cf_ray);
         page->len = reply.body.len;
         page->body = buf_detach(&reply.body);
         page->json = json_loadb(page->body, page->len, 0, NULL);
     } else {
         page->body = mem_strdup("");
+        /* a server that leaves one page unanswered may leave all that it does not know */
+        if (page->err.code == ERR_TIMEOUT && p->timeout_ns > NS_PER_S)
+            p->timeout_ns = NS_PER_S;
     }
     buf_release(&reply.body);
     return page;
@@ -83,6 +89,13 @@ void pages_forget(struct pages *p, const char *path)
             p->list[i] = p->list[--p->count];
             return;
         }
+}
+
+void pages_forget_all(struct pages *p)
+{
+    for (size_t i = 0; i < p->count; i++)
+        page_free(p->list[i]);
+    p->count = 0;
 }
 
 json_t *pages_json(struct pages *p, const char *path)

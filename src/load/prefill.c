@@ -80,7 +80,7 @@ static bool read_counters(struct session *s, struct reading *ret)
 {
     const struct metric_names *names = &s->dialect->metrics;
     return (names->prefix_hits[0] || names->prefills[0]) && monitor_has_metrics(s->monitor) &&
-           monitor_read_metrics(s->fetcher, s->dialect, ret);
+           monitor_read_metrics(s->fetcher, &s->metrics, ret);
 }
 
 /* Complete the record of the request between two readings. The time is its own only when no other
@@ -119,6 +119,20 @@ static bool take_sample(struct session *s, const char *escaped, struct prefill_r
     return true;
 }
 
+/* The server threw part of the prompt away: its time is that of another length. */
+static bool was_cut(struct session *s, struct prefill_row *row)
+{
+    char why[200];
+    int64_t counted = s->single.record.prompt_tokens;
+    if (!session_prompt_is_cut(s, row->context_tokens, counted))
+        return false;
+    session_cut_words(row->context_tokens, counted, why, sizeof why);
+    row->status = STATUS_ERROR;
+    row->marks |= MARK_PROMPT_OFF;
+    mem_set_string(&row->reason, why);
+    return true;
+}
+
 /* The text was off by more than the tolerance: it has another length now, and is asked again. */
 static bool corrected(struct session *s, struct row_context *context)
 {
@@ -148,6 +162,8 @@ static bool measure_sample(struct session *s, struct row_context *context, bool 
     if (!taken)
         return false;
     add_sample(s, m, row);
+    if (was_cut(s, row))
+        return false;
     if (last) {
         context->prompt_tokens =
             s->single.record.prompt_tokens > 0 ? s->single.record.prompt_tokens : 0;
@@ -267,10 +283,18 @@ bool session_warm(struct session *s, struct row_context *row)
     row->prompt_tokens = r->prompt_tokens > 0 ? r->prompt_tokens : 0;
     if (asked && row->ttft_ns && r->first_token_at) {
         int64_t ttft = r->first_token_at - r->send_at;
+        row->warm_ttft_ns = ttft;
         s->prefix_cache_seen |=
             ttft < row->ttft_ns / 3 || r->cached_tokens > row->context_tokens / 2;
     }
     if (asked && !row->ttft_ns && r->first_token_at)
         row->ttft_ns = r->first_token_at - r->send_at;
+    if (asked && !outcome_is_failure(r->outcome) &&
+        session_prompt_is_cut(s, row->context_tokens, r->prompt_tokens)) {
+        char why[200];
+        session_cut_words(row->context_tokens, r->prompt_tokens, why, sizeof why);
+        err_set(&s->single.record.error, ERR_SERVER, "%s", why);
+        s->single.record.outcome = OUTCOME_FAILED;
+    }
     return asked && !outcome_is_failure(r->outcome) && r->first_token_at;
 }

@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/num.h"
 #include "base/text.h"
+#include "load/proxy.h"
 #include "load/session.h"
 
 static const char models_path[] = "/v1/models";
@@ -24,6 +25,23 @@ static void on_wake(void *ctx, uint32_t events)
     (void)events;
     ssize_t ignored = read(s->control->wake_fd, &count, sizeof count);
     (void)ignored;
+}
+
+/* A server that is starting refuses connections, but so does a port that was mistyped: a few
+ * seconds' patience is enough for the first and not too much for the second. */
+static bool open_endpoint(struct session *s, const struct url *url,
+                          const struct endpoint_options *options, struct err *err)
+{
+    int64_t patience = s->options->load_timeout_ns;
+    int64_t give_up_at = clock_now() + (patience < 3 * NS_PER_S ? patience : 3 * NS_PER_S);
+
+    while (!endpoint_open(&s->endpoint, url, options, err)) {
+        if (err->code != ERR_CONNECT || !strstr(err->text, "refused") || session_stopping(s) ||
+            clock_now() >= give_up_at)
+            return false;
+        clock_sleep(100 * NS_PER_MS);
+    }
+    return true;
 }
 
 bool session_connect(struct session *s, struct err *err)
@@ -40,7 +58,7 @@ bool session_connect(struct session *s, struct err *err)
     struct url url;
     char text[700];
 
-    if (!url_parse(o->url, &url, err) || !endpoint_open(&s->endpoint, &url, &options, err))
+    if (!url_parse(o->url, &url, err) || !open_endpoint(s, &url, &options, err))
         return false;
     s->loop = loop_new(err);
     if (!s->loop)
@@ -113,6 +131,8 @@ static bool wait_until_loaded(struct session *s, struct err *err)
         const struct page *busy = NULL;
         for (size_t i = 0; i < ARRAY_LEN(paths) && !busy; i++) {
             const struct page *page = pages_get(s->pages, paths[i]);
+            if (page->litellm[0]) /* its /health asks every model behind it */
+                break;
             if (page->status == 503)
                 busy = page;
         }
@@ -195,17 +215,22 @@ static bool choose_model(struct session *s, struct err *err)
     return true;
 }
 
-static void fact_number(struct session *s, const char *name, int64_t value, const char *source)
+static void fact_number(struct session *s, const char *name, const struct known_number *k)
 {
     char text[NUM_TEXT_MAX];
-    snprintf(text, sizeof text, "%" PRId64, value);
-    result_add_fact(s->result, name, value > 0 ? text : NULL, value > 0 ? source : NULL);
+    snprintf(text, sizeof text, "%" PRId64, k->value);
+    result_add_fact(s->result, name, k->value > 0 ? text : NULL, k->value > 0 ? k->source : NULL);
 }
 
 static void fact_text(struct session *s, const char *name, const char *value, const char *source)
 {
-    result_add_fact(s->result, name, value && *value ? value : NULL,
-                    value && *value ? source : NULL);
+    bool is_known = value && *value;
+    result_add_fact(s->result, name, is_known ? value : NULL, is_known ? source : NULL);
+}
+
+static void fact_known(struct session *s, const char *name, const struct known_text *k)
+{
+    fact_text(s, name, k->value, k->source);
 }
 
 static double known(int64_t v)
@@ -248,77 +273,143 @@ static const char *quantization_of(const char *name)
     return "";
 }
 
-static void keep_facts(struct session *s)
+static const char *or_null(const struct known_text *k)
+{
+    return k->value[0] ? k->value : NULL;
+}
+
+static void keep_subject(struct session *s)
 {
     struct server_facts *f = &s->facts;
     struct result *r = s->result;
     char served[256];
-    const char *where = "by its own pages", *packed = f->quantization[0] ? where : "model name";
 
-    if (!f->quantization[0])
-        snprintf(f->quantization, sizeof f->quantization, "%s",
-                 quantization_of(f->model[0] ? f->model : s->model));
-    mem_set_string(&r->engine.name, s->dialect->name);
-    mem_set_string(&r->engine.version, f->version[0] ? f->version : NULL);
-    mem_set_string(&r->engine.build, f->build[0] ? f->build : NULL);
-    mem_set_string(&r->engine.backend, f->backend[0] ? f->backend : NULL);
-    mem_set_string(&r->engine.repository, s->dialect->repository);
-    mem_set_string(&r->engine.launch_command, s->options->launch_command);
     text_printable(served, sizeof served, s->model, strlen(s->model));
     session_hide_key(s, served);
-    session_hide_key(s, f->model);
-    mem_set_string(&r->subject.model, f->model[0] ? f->model : served);
+    session_hide_key(s, f->model.value);
+    if (!f->quantization.value[0])
+        known_text_set(&f->quantization,
+                       quantization_of(f->model.value[0] ? f->model.value : s->model),
+                       "the model's name");
+    mem_set_string(&r->subject.model, f->model.value[0] ? f->model.value : served);
     mem_set_string(&r->subject.served_model, served);
-    mem_set_string(&r->subject.quantization, f->quantization[0] ? f->quantization : NULL);
-    mem_set_string(&r->subject.revision, f->revision[0] ? f->revision : NULL);
-    if (s->options->kv_budget > 0) {
-        f->kv_budget = s->options->kv_budget;
-        snprintf(f->kv_source, sizeof f->kv_source, "option --kv-budget");
-    }
-    r->server.context_limit = known(f->context_limit);
-    r->server.kv_budget = known(f->kv_budget);
-    r->server.max_running = known(f->max_running);
-    mem_set_string(&r->server.kv_budget_source, f->kv_budget > 0 ? f->kv_source : NULL);
-    fact_text(s, "engine", s->dialect->name, where);
-    fact_text(s, "version", f->version, where);
-    fact_text(s, "build", f->build, where);
-    fact_text(s, "model", f->model, where);
+    mem_set_string(&r->subject.quantization, or_null(&f->quantization));
+    mem_set_string(&r->subject.revision, or_null(&f->revision));
+    fact_known(s, "model", &f->model);
     fact_text(s, "served_model", served, s->options->model ? "option --model" : "GET /v1/models");
-    fact_text(s, "quantization", f->quantization, packed);
-    fact_number(s, "context_limit", f->context_limit, f->context_source);
-    fact_number(s, "kv_budget", f->kv_budget, f->kv_source);
-    fact_number(s, "max_running", f->max_running, f->max_running_source);
-    if (f->model_bytes > 0)
-        fact_number(s, "model_bytes", f->model_bytes, f->model_bytes_source);
+    fact_known(s, "quantization", &f->quantization);
+    if (f->model_bytes.value > 0)
+        fact_number(s, "model_bytes", &f->model_bytes);
     text_printable(s->progress.model, sizeof s->progress.model, r->subject.model,
                    strlen(r->subject.model));
-    snprintf(s->progress.engine, sizeof s->progress.engine, "%s %s", s->dialect->name, f->version);
+}
+
+static void keep_engine(struct session *s)
+{
+    struct server_facts *f = &s->facts;
+    struct result *r = s->result;
+
+    mem_set_string(&r->engine.name, s->dialect->name);
+    mem_set_string(&r->engine.version, or_null(&f->version));
+    mem_set_string(&r->engine.build, or_null(&f->build));
+    mem_set_string(&r->engine.backend, or_null(&f->backend));
+    mem_set_string(&r->engine.repository, s->dialect->repository);
+    mem_set_string(&r->engine.launch_command, s->options->launch_command);
+    fact_known(s, "engine", &f->engine);
+    fact_known(s, "version", &f->version);
+    fact_known(s, "build", &f->build);
+    if (f->backend.value[0])
+        fact_known(s, "backend", &f->backend);
+    snprintf(s->progress.engine, sizeof s->progress.engine, "%s %.80s", s->dialect->name,
+             f->version.value);
+}
+
+static void keep_limits(struct session *s)
+{
+    struct server_facts *f = &s->facts;
+    struct result *r = s->result;
+
+    if (s->options->kv_budget > 0)
+        known_number_set(&f->kv_budget, s->options->kv_budget, "option --kv-budget");
+    r->server.context_limit = known(f->context_limit.value);
+    r->server.kv_budget = known(f->kv_budget.value);
+    r->server.max_running = known(f->max_running.value);
+    mem_set_string(&r->server.kv_budget_source,
+                   f->kv_budget.value > 0 ? f->kv_budget.source : NULL);
+    fact_number(s, "context_limit", &f->context_limit);
+    if (f->model_context.value > 0 && f->model_context.value != f->context_limit.value)
+        fact_number(s, "model_context", &f->model_context);
+    fact_number(s, "kv_budget", &f->kv_budget);
+    fact_number(s, "max_running", &f->max_running);
+}
+
+static void learn(struct session *s)
+{
+    dialect_learn(s->dialect, s->pages, s->model, &s->facts);
+    keep_engine(s);
+    keep_subject(s);
+    keep_limits(s);
+}
+
+void session_learn_loaded(struct session *s)
+{
+    if (!s->dialect->tells_more_loaded)
+        return;
+    pages_forget_all(s->pages);
+    learn(s);
+}
+
+/* What stands in between changes what is measured: it is named, and said once. */
+static void note_proxy(struct session *s)
+{
+    const struct page *page = pages_get(s->pages, models_path);
+    struct known_text proxy = {0};
+
+    fact_text(s, "server_header", page->server, "GET /v1/models, header server");
+    if (!proxy_recognise(page, &proxy))
+        return;
+    fact_known(s, "proxy", &proxy);
+    session_event(s, "warning",
+                  "a proxy answers (%s, by its %s): times include it; the engine's own port tells "
+                  "more",
+                  proxy.value, strstr(proxy.source, "header"));
+}
+
+/* Whether they can be read at all; that they move is seen later. */
+static void find_metrics(struct session *s)
+{
+    const char *const *paths = s->dialect->metrics_paths;
+
+    s->metrics = (struct metrics_source){s->dialect, &s->facts, s->model};
+    s->has_metrics = monitor_read_metrics(s->fetcher, &s->metrics, &s->metrics_at_first);
+    for (size_t i = 1; paths[0] && paths[i] && !s->has_metrics; i++) {
+        snprintf(s->facts.metrics_path, sizeof s->facts.metrics_path, "%s", paths[i]);
+        s->has_metrics = monitor_read_metrics(s->fetcher, &s->metrics, &s->metrics_at_first);
+    }
+    if (!s->has_metrics && s->dialect->metrics.running[0])
+        session_event(s, "warning",
+                      "%s gives no usable %s: queueing will be inferred from the streams",
+                      s->dialect->name, s->facts.metrics_path);
 }
 
 bool session_probe(struct session *s, struct err *err)
 {
-    struct reading reading;
-
     session_phase(s, PHASE_PROBE, 0);
     if (!wait_until_loaded(s, err) || !choose_model(s, err))
         return false;
     session_note_emulator(s);
-    s->dialect = dialect_detect(s->pages);
-    s->dialect->learn(s->pages, s->model, &s->facts);
-    keep_facts(s);
-    bool metrics = monitor_read_metrics(s->fetcher, s->dialect, &reading);
-    fact_text(s, "metrics", metrics ? "yes" : "no", metrics ? "GET /metrics" : "not offered");
-    int64_t tokens;
-    bool counts = s->dialect->count_tokens &&
-                  s->dialect->count_tokens(s->fetcher, s->model, "one two three", &tokens);
-    fact_text(s, "tokenize", counts ? "yes" : "no", counts ? "asked" : "not offered");
-    if (!metrics && s->dialect->metrics.running[0])
-        session_event(s, "warning",
-                      "%s gives no usable /metrics: queueing will be inferred from the streams",
-                      s->dialect->name);
-    s->gpus = s->result->client.remote || s->emulated ? NULL : hardware_probe_new(NULL);
-    if (metrics || s->gpus)
-        s->monitor = monitor_start(&s->endpoint, s->dialect, metrics, s->gpus, 200 * NS_PER_MS);
+    s->dialect = dialect_detect(s->pages, &s->facts.engine);
+    learn(s);
+    note_proxy(s);
+    find_metrics(s);
     session_show(s);
     return true;
+}
+
+void session_start_monitor(struct session *s)
+{
+    s->gpus = s->result->client.remote || s->emulated ? NULL : hardware_probe_new(NULL);
+    if (s->has_metrics || s->gpus)
+        s->monitor =
+            monitor_start(&s->endpoint, &s->metrics, s->has_metrics, s->gpus, 200 * NS_PER_MS);
 }

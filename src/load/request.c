@@ -25,7 +25,7 @@ void request_opening(const char *model, struct buf *out)
 }
 
 void request_ending(const struct request_shape *shape, const char *task, int64_t max_tokens,
-                    struct buf *out)
+                    const char *rid, struct buf *out)
 {
     request_escape(task, strlen(task), out);
     buf_addf(out, "\"}],\"%s\":%" PRId64 ",\"stream\":true",
@@ -35,6 +35,10 @@ void request_ending(const struct request_shape *shape, const char *task, int64_t
                  shape->continuous_usage ? ",\"continuous_usage_stats\":true" : "");
     if (shape->ignore_eos)
         buf_adds(out, ",\"ignore_eos\":true");
+    if (shape->min_tokens)
+        buf_addf(out, ",\"min_tokens\":%" PRId64, max_tokens);
+    if (rid)
+        buf_addf(out, ",\"rid\":\"%s\"", rid);
     if (!isnan(shape->temperature))
         buf_addf(out, ",\"temperature\":%g", shape->temperature);
     buf_addc(out, '}');

@@ -15,6 +15,7 @@ struct request_shape {
     bool stream_options;   /* include_usage */
     bool continuous_usage; /* stream_options.continuous_usage_stats */
     bool ignore_eos;
+    bool min_tokens;            /* as many as max_tokens: for servers that do not obey ignore_eos */
     bool max_completion_tokens; /* instead of max_tokens */
     double temperature;         /* NAN: not sent */
 };
@@ -22,9 +23,10 @@ struct request_shape {
 /* {"model":...,"messages":[{"role":"user","content":" */
 void request_opening(const char *model, struct buf *out);
 
-/* The task (escaped here) and the rest: "}],"max_tokens":...} */
+/* The task (escaped here) and the rest: "}],"max_tokens":...} `rid`: our own id for this request,
+ * for servers that abort by it; NULL: none. */
 void request_ending(const struct request_shape *shape, const char *task, int64_t max_tokens,
-                    struct buf *out);
+                    const char *rid, struct buf *out);
 
 /* Text as the inside of a JSON string, without quotes. */
 void request_escape(const char *text, size_t n, struct buf *out);

@@ -322,9 +322,9 @@ static bool make_plan(struct session *s, struct err *err)
     bool ok = true;
 
     buf_init(&notes, 65536);
-    plan->kv_budget = s->facts.kv_budget;
+    plan->kv_budget = s->facts.kv_budget.value;
     plan->run_over_capacity = s->options->run_over_capacity;
-    plan_trim(plan, s->facts.context_limit, &notes);
+    plan_trim(plan, s->facts.context_limit.value, &notes);
     plan_estimate(plan, s->prefill_tok_s);
     if (plan->budget_ns > 0)
         ok = plan_fit_budget(plan, s->prefill_tok_s, &notes, err);
@@ -336,7 +336,7 @@ static bool make_plan(struct session *s, struct err *err)
         ok = err_set(err, ERR_USAGE,
                      "the plan has no context that fits the server's limit of %" PRId64
                      " tokens with %" PRId64 " tokens of output",
-                     s->facts.context_limit, plan->max_output);
+                     s->facts.context_limit.value, plan->max_output);
     if (ok && s->listener->on_plan)
         s->listener->on_plan(s->listener->ctx, s->result, notes.p);
     buf_release(&notes);
@@ -391,14 +391,14 @@ static bool decide_unrun(struct session *s, struct cell *cell)
                          "two smaller concurrencies of this context were queued already");
     if (out_of_time(s))
         return leave_out(cell, STATUS_SKIPPED, "the time budget is used up");
-    if (s->facts.kv_budget <= 0 || need <= (double)s->facts.kv_budget)
+    if (s->facts.kv_budget.value <= 0 || need <= (double)s->facts.kv_budget.value)
         return false;
     if (s->options->run_over_capacity) {
         cell->marks |= MARK_OVER_CAPACITY;
         return false;
     }
     snprintf(text, sizeof text, "needs %.0f tokens of KV cache, the server has %" PRId64 " (%s)",
-             need, s->facts.kv_budget, s->facts.kv_source);
+             need, s->facts.kv_budget.value, s->facts.kv_budget.source);
     return leave_out(cell, STATUS_OVER_CAPACITY, text);
 }
 
@@ -561,6 +561,7 @@ static bool measure_all(struct session *s, struct err *err)
         s->listener->on_probed(s->listener->ctx, s->result);
     if (!open_samples(s, err) || !session_calibrate(s, err) || !make_plan(s, err))
         return false;
+    session_start_monitor(s);
     if (!warm_up(s))
         return err_set(err, ERR_INTERRUPT, "interrupted");
     if (!measure_prefill_apart(s)) {

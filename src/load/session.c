@@ -1,6 +1,7 @@
 /* session.c - the small things every part of a run does. */
 #include "load/session.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -77,6 +78,12 @@ bool session_key_error(const struct session *s, int status, struct err *err)
                        ? "refuses this API key"
                        : "wants an API key; give it by TOKGRID_API_KEY or --api-key",
                    status);
+}
+
+void session_request_id(struct session *s, char *out, size_t size)
+{
+    snprintf(out, size, "tokgrid-%08" PRIx32 "-%" PRIu64, (uint32_t)s->prompts.nonce,
+             s->next_request++);
 }
 
 struct spread spread_of_summary(const struct summary *m)
@@ -201,6 +208,12 @@ static bool too_long(const struct session *s, int64_t max_tokens)
 bool session_ask(struct session *s, const char *context, const char *task, int64_t max_tokens,
                  const char *phase, int64_t context_tokens)
 {
+    return session_ask_until(s, context, task, max_tokens, phase, context_tokens, INT64_MAX);
+}
+
+bool session_ask_until(struct session *s, const char *context, const char *task, int64_t max_tokens,
+                       const char *phase, int64_t context_tokens, int64_t give_up_at)
+{
     struct buf opening, ending;
 
     if (!s->single.lane)
@@ -209,18 +222,22 @@ bool session_ask(struct session *s, const char *context, const char *task, int64
     buf_init(&opening, 1 << 20);
     buf_init(&ending, 1 << 20);
     request_opening(s->model, &opening);
-    request_ending(&s->shape, task, max_tokens, &ending);
+    request_ending(&s->shape, task, max_tokens, NULL, &ending);
     const struct part body[] = {
         {opening.p, opening.len}, {context, strlen(context)}, {ending.p, ending.len}};
     s->single_over = false;
     stream_send(&s->single, CHAT_PATH, body, ARRAY_LEN(body));
     s->single.record.asked_tokens = max_tokens;
-    while (!s->single_over && !session_skipping(s) && !too_long(s, max_tokens))
-        loop_turn(s->loop, clock_now() + 250 * NS_PER_MS);
+    bool in_time = true;
+    while (!s->single_over && !session_skipping(s) && !too_long(s, max_tokens) && in_time) {
+        int64_t wake_at = clock_now() + 250 * NS_PER_MS;
+        loop_turn(s->loop, wake_at < give_up_at ? wake_at : give_up_at);
+        in_time = clock_now() < give_up_at;
+    }
     bool over = s->single_over;
     if (!over)
         stream_cancel(&s->single);
-    if (!over && !session_skipping(s)) {
+    if (!over && !session_skipping(s) && in_time) {
         s->single.record.outcome = OUTCOME_NO_FINISH; /* an answer, ended by us */
         over = true;
     }

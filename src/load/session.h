@@ -38,7 +38,8 @@ struct row_context {
     uint64_t text;         /* which of the prompt source's texts */
     int64_t prompt_tokens; /* what the server counted last, task included; 0: it did not say */
     struct buf escaped;
-    int64_t ttft_ns; /* of its cold prefill; 0: not measured */
+    int64_t ttft_ns;      /* of its cold prefill; 0: not measured */
+    int64_t warm_ttft_ns; /* of the same text once more; 0: not measured */
     bool prefill_done;
 };
 
@@ -61,6 +62,9 @@ struct session {
     const struct dialect *dialect;
     struct server_facts facts;
     char *model;
+    struct metrics_source metrics;   /* whose, and where */
+    bool has_metrics;                /* they can be read, and move with our requests */
+    struct reading metrics_at_first; /* before our first request */
     struct request_shape shape;
     enum token_source token_source;
     pthread_mutex_t lock; /* guards the next two and the samples while a cell's threads run */
@@ -68,7 +72,11 @@ struct session {
     double event_cost_ns, stream_events_s; /* this client's CPU an event; events of a stream; of the
                                             * newest cell, 0: not known */
     int64_t idle_ttft_ns;                  /* the best of a few tiny requests */
+    int64_t idle_itl_ns;                   /* time between tokens of a short request; 0: unknown */
     bool prefix_cache_seen;                /* a repeated prompt was answered from a cache */
+    bool ignores_max_tokens;               /* that is, goes on past it */
+    bool counts_before;                    /* the tokenize endpoint counts as usage does, and */
+    int64_t count_offset;                  /* so many tokens fewer */
     bool counts_prompt;                    /* usage.prompt_tokens is there */
     bool hides_tokens;                     /* it thinks, and does not show what */
 
@@ -83,6 +91,8 @@ struct session {
     struct hardware_probe *gpus;
     int64_t run_at;              /* monotonic: samples count from here */
     int64_t last_activity_at;    /* when our last request ended */
+    uint64_t next_request;       /* numbers our own ids of requests */
+    int64_t idle_at;             /* when the server was last found idle, after all of that */
     double fastest_stream_tok_s; /* for the `window` capacity rule */
     double prefill_tok_s;        /* newest estimate */
     bool gone;                   /* the server answers nothing any more */
@@ -110,6 +120,9 @@ void session_hide_key(const struct session *s, char *text);
 /* "URL wants an API key" or "refuses this one": what HTTP 401 and 403 mean. Returns false. */
 bool session_key_error(const struct session *s, int status, struct err *err);
 
+/* An id for a request that no other one has. */
+void session_request_id(struct session *s, char *out, size_t size);
+
 struct spread spread_of_summary(const struct summary *m);
 
 /* Record a finished request's sample. */
@@ -132,17 +145,37 @@ bool session_ask(struct session *s, const char *context, const char *task, int64
  * is; a slow answer means a busy server. A server that was found gone stays gone for this run. */
 bool session_server_alive(struct session *s);
 
-/* probe.c: connect, find model and engine, learn limits and features. */
+/* The same, given up at an instant: then false too. */
+bool session_ask_until(struct session *s, const char *context, const char *task, int64_t max_tokens,
+                       const char *phase, int64_t context_tokens, int64_t give_up_at);
+
+/* probe.c: connect, find model and engine, learn limits. */
 bool session_connect(struct session *s, struct err *err) ATTR_CHECK;
 bool session_probe(struct session *s, struct err *err) ATTR_CHECK;
+/* What some servers say only once their model is loaded. */
+void session_learn_loaded(struct session *s);
+/* The thread that watches metrics and GPUs; after session_calibrate, which may find the metrics to
+ * be of no use. */
+void session_start_monitor(struct session *s);
 
 /* emulated.c: recognise tokgrid's own emulator, whose results are `simulated`; the hardware that it
  * pretends to be, where it says so (*ret is zeroed). */
 void session_note_emulator(struct session *s);
 void session_emulated_hardware(const struct session *s, struct machine *ret);
 
-/* calibrate.c: what the server obeys, token source, words to tokens, idle TTFT. */
+/* calibrate.c: a first answer, token source, words to tokens, idle TTFT. */
 bool session_calibrate(struct session *s, struct err *err) ATTR_CHECK;
+bool session_interrupted(struct err *err); /* "interrupted"; returns false */
+/* A message of `words` words behind a nonce, then the task (NULL: one like those that are
+ * measured), as plain text. */
+void session_short_text(struct session *s, size_t words, const char *task, struct buf *ret);
+/* Ask with that as the whole message. False only when interrupted. */
+bool session_ask_text(struct session *s, const char *text, int64_t max_tokens);
+
+/* features.c: what the server obeys. Each verdict ("obeyed", "ignored", "refused", "absent", NULL
+ * unknown) becomes a field and a fact of the result. */
+void session_feature(struct session *s, enum feature f, const char *verdict, const char *source);
+bool session_probe_features(struct session *s, struct err *err) ATTR_CHECK;
 
 /* context.c: the shared text of a context, made when first asked for; exact length where the
  * server can count. Never NULL. */
@@ -158,6 +191,11 @@ void row_context_release(struct row_context *row);
 bool session_correct_length(struct session *s, struct row_context *row, int64_t prompt_tokens);
 /* A prompt that missed its context by more than 2 % (and by more than 8 tokens). */
 bool session_prompt_is_off(int64_t context_tokens, double prompt_tokens);
+/* One that is more than 5 % short although its length was corrected: the server threw part of it
+ * away. With context 0, one that is less than half of what is always there. */
+bool session_prompt_is_cut(const struct session *s, int64_t context_tokens, int64_t prompt_tokens);
+/* What that means, as a cell's reason. */
+void session_cut_words(int64_t context_tokens, int64_t prompt_tokens, char *out, size_t size);
 
 /* prefill.c */
 bool session_prefill(struct session *s, int64_t context_tokens, const char *how);

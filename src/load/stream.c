@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/num.h"
 #include "base/text.h"
+#include "load/middlebox.h"
 
 enum {
     PLAIN_MAX_BYTES = 64 << 10,
@@ -212,6 +213,19 @@ static void on_head(void *ctx, const struct http_head *head, const struct read_s
                 strcmp(head->content_type, "text/html") != 0;
 }
 
+/* Some servers send event streams under the name of plain JSON. What a body is shows in its first
+ * bytes, however few of them the first read brought. */
+static bool is_stream_after_all(const struct stream *s)
+{
+    static const char *const begins[] = {"data:", "event:", "id:", "retry:", ":"};
+    if (s->head.status != 200 || s->head.content_encoding[0])
+        return false;
+    for (size_t i = 0; i < ARRAY_LEN(begins); i++)
+        if (text_starts(s->plain.p, begins[i]))
+            return true;
+    return false;
+}
+
 static void on_body(void *ctx, const char *p, size_t n, const struct read_stamp *stamp)
 {
     struct stream *s = ctx;
@@ -222,14 +236,14 @@ static void on_body(void *ctx, const char *p, size_t n, const struct read_stamp 
         if (s->owner->on_read)
             s->owner->on_read(s->ctx, s, stamp);
     }
-    /* some servers send event streams under the name of plain JSON */
-    if (!s->is_sse && s->plain.len == 0 && s->head.status == 200 && !s->head.content_encoding[0] &&
-        n >= 5 && memcmp(p, "data:", 5) == 0)
-        s->is_sse = true;
     if (!s->is_sse) {
         size_t room = s->plain.max - s->plain.len;
         buf_add(&s->plain, p, n < room ? n : room);
-        return;
+        if (!is_stream_after_all(s))
+            return;
+        s->is_sse = true;
+        p = s->plain.p;
+        n = s->plain.len;
     }
     s->stamp = stamp;
     sse_feed(&s->sse, p, n);
@@ -357,6 +371,19 @@ static void settle_stream(struct stream *s, const struct err *lane_error)
         err_prefix(&r->error, "after %" PRId64 " token events", r->token_events);
 }
 
+/* Our own limit is none of theirs. */
+static void name_middlebox(struct record *r, const struct err *lane_error)
+{
+    int64_t age = r->close_at - r->send_at;
+    bool ours = lane_error && lane_error->code == ERR_TIMEOUT;
+    bool broke = lane_error || (r->http_status && r->http_status != 200);
+
+    if (ours || !broke || !middlebox_gave_up(r->http_status, r->token_events, age))
+        return;
+    r->outcome = OUTCOME_TIMED_OUT;
+    err_prefix(&r->error, "something on the way gave up waiting after %.0f s", ns_to_s(age));
+}
+
 static void settle(struct stream *s, const struct err *lane_error, int64_t at)
 {
     struct record *r = &s->record;
@@ -376,6 +403,7 @@ static void settle(struct stream *s, const struct err *lane_error, int64_t at)
         settle_plain(s);
     else
         settle_stream(s, lane_error);
+    name_middlebox(r, lane_error);
     s->active = false;
     loop_timer_cancel(s->loop, &s->watchdog);
     loop_timer_cancel(s->loop, &s->kill);

@@ -71,6 +71,14 @@ static char *dup_or_null(const char *s)
 
 void result_add_fact(struct result *r, const char *name, const char *value, const char *source)
 {
+    for (size_t i = 0; i < r->server.fact_count; i++) {
+        struct fact *known = &r->server.facts[i];
+        if (strcmp(known->name, name) != 0)
+            continue;
+        mem_set_string(&known->value, value);
+        mem_set_string(&known->source, source);
+        return;
+    }
     MEM_GROW(r->server.facts, r->server.fact_count, r->server.fact_cap);
     r->server.facts[r->server.fact_count++] = (struct fact){
         .name = mem_strdup(name), .value = dup_or_null(value), .source = dup_or_null(source)};

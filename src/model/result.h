@@ -50,10 +50,25 @@ enum cell_mark {
     MARK_INFERRED = 1 << 8,       /* queued was inferred from the streams, not from metrics */
     MARK_OVER_CAPACITY = 1 << 9,  /* ran although the rule said over capacity */
     MARK_HIDDEN_TOKENS = 1 << 10, /* the server thinks and does not show what */
-    MARK_COUNT = 11,
+    MARK_BUFFERED = 1 << 11,      /* events came in bundles: only the total is valid */
+    MARK_COUNT = 12,
 };
 const char *mark_name(unsigned bit_index);  /* "client_limited" */
 const char *mark_words(unsigned bit_index); /* one sentence for a reader */
+
+/* What of the requests we would like to send the server obeys, as short requests have shown. */
+enum feature {
+    FEATURE_IGNORE_EOS,
+    FEATURE_MIN_TOKENS,
+    FEATURE_STREAM_OPTIONS,
+    FEATURE_CONTINUOUS_USAGE,
+    FEATURE_MAX_COMPLETION_TOKENS,
+    FEATURE_TOKENIZE,
+    FEATURE_METRICS,
+    FEATURE_ABORT,
+    FEATURE_COUNT,
+};
+const char *feature_name(enum feature f); /* "ignore_eos" */
 
 /* Percentiles of one quantity, in the unit of its field's name. p90 needs 64 samples, p99 662. */
 struct spread {
@@ -174,6 +189,7 @@ struct result {
         double kv_budget;     /* tokens; NAN unknown */
         double max_running;   /* requests at once; NAN unknown */
         char *kv_budget_source;
+        char *features[FEATURE_COUNT]; /* "obeyed", "ignored", "refused", "absent"; NULL unknown */
         struct fact *facts;
         size_t fact_count, fact_cap;
     } server;
@@ -221,6 +237,7 @@ void prefill_row_release(struct prefill_row *p);
  * valid until the next add. */
 struct cell *result_add_cell_take(struct result *r, struct cell *c);
 struct prefill_row *result_add_prefill_take(struct result *r, struct prefill_row *p);
+/* A fact of the same name is replaced. */
 void result_add_fact(struct result *r, const char *name, const char *value, const char *source);
 void result_add_event(struct result *r, const char *level, const char *format, ...)
     ATTR_PRINTF(3, 4);

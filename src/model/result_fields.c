@@ -305,12 +305,28 @@ static const struct field_list fact_list =
     HEAP_LIST(struct fact, server.fact_count, server.fact_cap,
               .item = {.kind = FIELD_STRUCT, .flags = FIELD_REQUIRED, .table = &fact_fields});
 
+#define FEATURE(name, f)                                                                           \
+    STRING(name, struct result, server.features[f], WORDS("obeyed", "ignored", "refused", "absent"))
+
+static const struct field feature_rows[] = {
+    FEATURE("ignore_eos", FEATURE_IGNORE_EOS),
+    FEATURE("min_tokens", FEATURE_MIN_TOKENS),
+    FEATURE("stream_options", FEATURE_STREAM_OPTIONS),
+    FEATURE("continuous_usage_stats", FEATURE_CONTINUOUS_USAGE),
+    FEATURE("max_completion_tokens", FEATURE_MAX_COMPLETION_TOKENS),
+    FEATURE("tokenize", FEATURE_TOKENIZE),
+    FEATURE("metrics", FEATURE_METRICS),
+    FEATURE("abort", FEATURE_ABORT),
+};
+static const struct field_table feature_fields = TABLE("features", struct result, feature_rows);
+
 static const struct field server_rows[] = {
     STRING("url", struct result, server.url),
     NUMBER("context_limit", struct result, server.context_limit),
     NUMBER("kv_budget", struct result, server.kv_budget),
     NUMBER("max_running", struct result, server.max_running),
     STRING("kv_budget_source", struct result, server.kv_budget_source),
+    GROUP("features", feature_fields, FIELD_BLANK_NULL),
     LIST("facts", struct result, server.facts, fact_list),
 };
 static const struct field_table server_fields = TABLE("server", struct result, server_rows);

@@ -25,7 +25,7 @@ static const char *const status_labels[STATUS_COUNT] = {
 /* by bit, in the order of enum cell_mark */
 const char *const mark_names[MARK_COUNT + 1] = {
     "client_limited", "unsteady", "cache_hit", "prompt_off",    "foreign_load",  "preempted",
-    "throttled",      "retried",  "inferred",  "over_capacity", "hidden_tokens",
+    "throttled",      "retried",  "inferred",  "over_capacity", "hidden_tokens", "buffered",
 };
 
 static const char *const mark_sentences[MARK_COUNT] = {
@@ -40,6 +40,18 @@ static const char *const mark_sentences[MARK_COUNT] = {
     "the queue was inferred from streams that had to wait, as the server has no metrics",
     "measured although the capacity rule would have left it out",
     "the server thinks without showing it: only the tokens of the text are counted",
+    "the answers came in bundles, as through a buffering proxy: only the total is valid",
+};
+
+static const char *const feature_names[FEATURE_COUNT] = {
+    [FEATURE_IGNORE_EOS] = "ignore_eos",
+    [FEATURE_MIN_TOKENS] = "min_tokens",
+    [FEATURE_STREAM_OPTIONS] = "stream_options",
+    [FEATURE_CONTINUOUS_USAGE] = "continuous_usage_stats",
+    [FEATURE_MAX_COMPLETION_TOKENS] = "max_completion_tokens",
+    [FEATURE_TOKENIZE] = "tokenize",
+    [FEATURE_METRICS] = "metrics",
+    [FEATURE_ABORT] = "abort",
 };
 
 const char *status_name(enum cell_status s)
@@ -76,4 +88,9 @@ const char *mark_name(unsigned bit_index)
 const char *mark_words(unsigned bit_index)
 {
     return mark_sentences[bit_index];
+}
+
+const char *feature_name(enum feature f)
+{
+    return feature_names[f];
 }

@@ -91,6 +91,8 @@ bool fetch(struct fetcher *f, const char *path, const char *body, int64_t timeou
                      timeout_ns > NS_PER_MS ? (long)(timeout_ns / NS_PER_MS) : 1L);
     curl_easy_setopt(f->easy, CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(f->easy, CURLOPT_WRITEDATA, reply);
+    /* some compress although nobody asked: a document may be unpacked, its time means nothing */
+    curl_easy_setopt(f->easy, CURLOPT_ACCEPT_ENCODING, "identity");
     if (body)
         curl_easy_setopt(f->easy, CURLOPT_POSTFIELDS, body);
     curl_multi_add_handle(f->multi, f->easy);
@@ -101,6 +103,8 @@ bool fetch(struct fetcher *f, const char *path, const char *body, int64_t timeou
     header(f->easy, "server", reply->server, sizeof reply->server);
     header(f->easy, "via", reply->via, sizeof reply->via);
     header(f->easy, "location", reply->location, sizeof reply->location);
+    header(f->easy, "x-litellm-version", reply->litellm, sizeof reply->litellm);
+    header(f->easy, "cf-ray", reply->cf_ray, sizeof reply->cf_ray);
     curl_multi_remove_handle(f->multi, f->easy);
     reply->content_type[strcspn(reply->content_type, "; ")] = '\0';
     for (char *c = reply->content_type; *c; c++)

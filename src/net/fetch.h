@@ -24,6 +24,7 @@ struct fetch_reply {
     int status;
     char content_type[96]; /* lower case, without parameters */
     char server[64], via[64], location[256];
+    char litellm[64], cf_ray[64]; /* proxies that name themselves in a header of their own */
     struct buf body; /* its maximum bounds the answer; the caller inits and releases it */
 };
 

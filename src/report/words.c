@@ -36,7 +36,7 @@ const char *words_mark(const struct lang *l, unsigned bit_index)
         WORD_MARK_CLIENT_LIMITED, WORD_MARK_UNSTEADY,      WORD_MARK_CACHE_HIT,
         WORD_MARK_PROMPT_OFF,     WORD_MARK_FOREIGN_LOAD,  WORD_MARK_PREEMPTED,
         WORD_MARK_THROTTLED,      WORD_MARK_RETRIED,       WORD_MARK_INFERRED,
-        WORD_MARK_OVER_CAPACITY,  WORD_MARK_HIDDEN_TOKENS,
+        WORD_MARK_OVER_CAPACITY,  WORD_MARK_HIDDEN_TOKENS, WORD_MARK_BUFFERED,
     };
     return word(l, marks[bit_index]);
 }

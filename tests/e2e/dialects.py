@@ -10,6 +10,7 @@ import json
 import time
 from typing import Any, Callable
 
+import families
 from engine import BLOCK, Engine
 from replies import Reply
 
@@ -30,23 +31,25 @@ def error_reply(status: int, message: str, kind: str) -> Reply:
 
 def models(engine: Engine, _: Any) -> Reply:
     settings = engine.settings
-    owners = {"plain": "owner", "vllm": "vllm", "sglang": "sglang", "llamacpp": "llamacpp"}
     cards = []
     for name in settings.models:
         card: dict[str, Any] = {
             "id": name,
             "object": "model",
             "created": int(time.time()),
-            "owned_by": owners[settings.engine],
         }
+        if settings.engine in families.OWNERS:
+            card["owned_by"] = families.OWNERS[settings.engine]
         if settings.engine in ("vllm", "sglang"):
             card["root"] = name
             card["max_model_len"] = settings.max_model_len or None
         if settings.engine == "llamacpp":
             # The training size, which is not the limit of a request.
             card["meta"] = {"n_ctx_train": 1048576, "n_params": 1000000, "size": 2000000}
-        cards.append(card)
-    return json_reply({"object": "list", "data": cards})
+        cards.append(families.card(engine, name, card))
+    reply = json_reply({"object": "list", "data": cards})
+    reply.headers.extend(families.HEADERS.get(settings.engine, []))
+    return reply
 
 
 # ---- vLLM ------------------------------------------------------------------------------------
@@ -79,14 +82,19 @@ def vllm_metrics(engine: Engine, _: Any) -> Reply:
     labels = [f'engine="{n}",model_name="{model}"' for n in range(settings.labels)]
     running, waiting = _gauges(engine)
     share = [_kv_share(engine)] * settings.labels
+    old = settings.metric_names == "old"
+    kv_name, cache = ("gpu_cache_usage_perc", "gpu_prefix_cache") if old else (
+        "kv_cache_usage_perc",
+        "prefix_cache",
+    )
     lines = _series("vllm:num_requests_running", "gauge", labels, running)
     lines += _series("vllm:num_requests_waiting", "gauge", labels, waiting)
-    lines += _series("vllm:kv_cache_usage_perc", "gauge", labels, share)
+    lines += _series(f"vllm:{kv_name}", "gauge", labels, share)
     for name, values in (
         ("vllm:generation_tokens_total", engine.output_total),
         ("vllm:prompt_tokens_total", engine.prompt_total),
-        ("vllm:prefix_cache_queries_total", engine.prompt_total),
-        ("vllm:prefix_cache_hits_total", engine.cached_total),
+        (f"vllm:{cache}_queries_total", engine.prompt_total),
+        (f"vllm:{cache}_hits_total", engine.cached_total),
         ("vllm:num_preemptions_total", [0] * settings.labels),
     ):
         lines += _series(name, "counter", labels, [float(value) for value in values])
@@ -165,18 +173,26 @@ def sglang_model_info(engine: Engine, _: Any) -> Reply:
 def sglang_metrics(engine: Engine, _: Any) -> Reply:
     settings = engine.settings
     model = settings.models[0]
-    labels = [f'dp_rank="{n}",model_name="{model}",tp_rank="0"' for n in range(settings.labels)]
-    running, waiting = _gauges(engine)
-    share = [_kv_share(engine)] * settings.labels
-    lines = _series("sglang:num_running_reqs", "gauge", labels, running)
-    lines += _series("sglang:num_queue_reqs", "gauge", labels, waiting)
-    lines += _series("sglang:token_usage", "gauge", labels, share)
+    prefix = "sglang_" if settings.metric_names == "old" else "sglang:"
+    labels = [
+        f'dp_rank="{n}",model_name="{model}",tp_rank="{rank}"'
+        for rank in range(settings.ranks)
+        for n in range(settings.labels)
+    ]
+    running, waiting = (values * settings.ranks for values in _gauges(engine))
+    share = [_kv_share(engine)] * len(labels)
+    lines = _series(f"{prefix}num_running_reqs", "gauge", labels, running)
+    lines += _series(f"{prefix}num_queue_reqs", "gauge", labels, waiting)
+    lines += _series(f"{prefix}token_usage", "gauge", labels, share)
+    # What it was when something last ran, for as long as nothing does.
+    lines += _series(f"{prefix}gen_throughput", "gauge", labels, [812.4] * len(labels))
     for name, values in (
-        ("sglang:generation_tokens_total", engine.output_total),
-        ("sglang:prompt_tokens_total", engine.prompt_total),
-        ("sglang:cached_tokens_total", engine.cached_total),
+        ("generation_tokens_total", engine.output_total),
+        ("prompt_tokens_total", engine.prompt_total),
+        ("cached_tokens_total", engine.cached_total),
     ):
-        lines += _series(name, "counter", labels, [float(value) for value in values])
+        counts = [float(value) for value in values] * settings.ranks
+        lines += _series(prefix + name, "counter", labels, counts)
     return _prometheus(lines)
 
 
@@ -286,6 +302,9 @@ def find(engine: Engine, method: str, path: str) -> Handler | None:
         return models
     if path in ("/tokenize", "/apply-template") and not settings.tokenize:
         return None
-    if path == "/metrics" and not settings.metrics:
+    if path.endswith("/metrics") and not settings.metrics and settings.engine != "trtllm":
         return llamacpp_no_metrics if settings.engine == "llamacpp" else None
-    return TABLE.get((settings.engine, method, path))
+    if path.startswith("/prometheus/") and not settings.metrics:
+        return None
+    key = (settings.engine, method, path)
+    return TABLE.get(key) or families.TABLE.get(key)

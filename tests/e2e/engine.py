@@ -62,6 +62,7 @@ class Generation:
     prompt_tokens: int
     max_tokens: int
     ignore_eos: bool
+    min_tokens: int = 0
     cached: int = 0
     tokens: int = 0
     prefill_s: float = 0.0
@@ -130,6 +131,7 @@ class Engine:
         """A new request. It runs while `pieces` is walked and is open until `release`."""
         asked = output_limit(body) if self.settings.max_tokens == "obeyed" else None
         ignore = self.settings.ignore_eos == "obeyed" and body.get("ignore_eos") is True
+        least = body.get("min_tokens") if self.settings.min_tokens == "obeyed" else 0
         self.started += 1
         generation = Generation(
             number=self.started,
@@ -138,6 +140,7 @@ class Engine:
             prompt_tokens=self.count_prompt(prompt),
             max_tokens=NO_LIMIT if asked is None else asked,
             ignore_eos=ignore,
+            min_tokens=least if isinstance(least, int) else 0,
         )
         self.open.add(generation)
         self.most_open = max(self.most_open, len(self.open))
@@ -150,6 +153,7 @@ class Engine:
         """End the generations of this id; says how many there were."""
         found = [one for one in self.open if one.id == request_id]
         for generation in found:
+            generation.finish = "abort"
             generation.gone.set()
         return len(found)
 
@@ -208,19 +212,20 @@ class Engine:
     async def _decode(self, generation: Generation) -> AsyncGenerator[Piece, None]:
         settings = self.settings
         loop = asyncio.get_running_loop()
-        begin = loop.time()
+        begin = due = loop.time()
         label = generation.number % settings.labels
         rng = random.Random(generation.number)
         easy = settings.easy and EASY in generation.prompt.lower()
         per_event = settings.easy if easy else settings.per_event
         end = generation.max_tokens
         if settings.eos is not None and not generation.ignore_eos:
-            end = min(end, settings.eos)
+            end = min(end, max(settings.eos, generation.min_tokens))
         while generation.tokens < end:
             tokens = min(per_event, end - generation.tokens)
             # The first token is there when prefill ends; later ones keep to the begin's clock, so
             # that delays do not add up.
-            due = begin + (generation.tokens + tokens - 1) * settings.token
+            pace = settings.token * (1 + settings.crowd * (len(self.running) - 1) / 100)
+            due += (tokens if generation.tokens else tokens - 1) * pace
             await asyncio.sleep(max(0.0, due - loop.time()))
             if generation.gone.is_set():
                 return

@@ -211,7 +211,9 @@ class EventStream:
         self.rng = random.Random(seed)
         self.held: list[bytes] = []  # glued events, or the whole body when its length is needed
         self.gzip = zlib.compressobj(wbits=31) if settings.encoding == "gzip" else None
-        self.keep = settings.reuse and settings.framing in ("chunked", "length")
+        self.ornate = settings.framing == "ornate"
+        self.chunked = settings.framing in ("chunked", "ornate")
+        self.keep = settings.reuse and (self.chunked or settings.framing == "length")
 
     async def begin(self) -> None:
         if self.settings.framing != "length":
@@ -221,7 +223,7 @@ class EventStream:
         framing = self.settings.framing
         head = ["HTTP/1.0 200 OK" if framing == "http10" else "HTTP/1.1 200 OK"]
         head += [f"Content-Type: {self.settings.type}", "Cache-Control: no-cache"]
-        if framing == "chunked":
+        if self.chunked:
             head.append("Transfer-Encoding: chunked")
         if length is not None:
             head.append(f"Content-Length: {length}")
@@ -229,6 +231,11 @@ class EventStream:
             head.append("Content-Encoding: gzip")
         if framing == "close" or self.settings.keepalive == "off":
             head.append("Connection: close")
+        if self.ornate:
+            pairs = [line.partition(":") for line in head[1:]]
+            lower = [f"{name.lower()}:{value}" for name, _, value in pairs]
+            early = ["HTTP/1.1 103 Early Hints", "link: </style.css>; rel=preload", "", ""]
+            head = early + [head[0]] + lower + ["trailer: x-checksum"]
         return ("\r\n".join(head) + "\r\n\r\n").encode()
 
     async def event(self, data: str, kind: str = "") -> None:
@@ -249,8 +256,9 @@ class EventStream:
         if self.settings.framing == "length":
             self.held.append(data)
             return
-        if self.settings.framing == "chunked":
-            data = b"%x\r\n%s\r\n" % (len(data), data)
+        if self.chunked:
+            extension = b';note="a;b"' if self.ornate else b""
+            data = b"%x%s\r\n%s\r\n" % (len(data), extension, data)
         style = self.settings.write
         if style.kind == "glue":
             self.held.append(data)
@@ -285,14 +293,15 @@ class EventStream:
             body = b"".join(self.held)
             self.held = [self._head(len(body)), body]
         self._flush()
-        if self.settings.framing == "chunked":
-            self.connection.write(b"0\r\n\r\n")
+        if self.chunked:
+            trailers = b"x-checksum: 0a1b\r\n" if self.ornate else b""
+            self.connection.write(b"0\r\n" + trailers + b"\r\n")
 
     async def cut(self) -> None:
         """Half an event and no end of the body."""
         self._flush()
         half = b'data: {"choices":[{"index":0,"delta":{"cont'
-        if self.settings.framing == "chunked":
+        if self.chunked:
             half = b"ff\r\n" + half
         self.connection.write(half)
         self.keep = False

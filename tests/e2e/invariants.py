@@ -17,6 +17,7 @@ MARKS = {
     "unsteady",
     "cache_hit",
     "prompt_off",
+    "buffered",
     "foreign_load",
     "preempted",
     "throttled",

@@ -174,6 +174,9 @@ class Settings:
     )
     prefix: str = setting("", text_value, "what stands before every path, as behind a proxy")
     api_key: str = setting("", text_value, "wanted as `Authorization: Bearer`, else 401")
+    late: float = setting(
+        0.0, duration, "connections are refused until so long after the server's start"
+    )
     die: Trigger | None = setting(
         None, trigger, "stop listening and reset every connection at this moment"
     )
@@ -181,7 +184,23 @@ class Settings:
     # What it says about itself.
     engine: str = setting(
         "plain",
-        one_of("plain", "vllm", "sglang", "llamacpp"),
+        one_of(
+            "plain",
+            "vllm",
+            "sglang",
+            "llamacpp",
+            "ollama",
+            "lmstudio",
+            "tgi",
+            "trtllm",
+            "lmdeploy",
+            "mlx",
+            "koboldcpp",
+            "tabby",
+            "textgen",
+            "litellm",
+            "openrouter",
+        ),
         "whose endpoints and metric names it has; plain has /v1/models and nothing else",
     )
     models: list[str] = setting(["tiny"], text_list, "names in /v1/models, comma separated")
@@ -192,6 +211,12 @@ class Settings:
     kv_tokens: int = setting(0, number, "KV cache size in tokens, published; 0: none")
     tokenize: bool = setting(True, switch, "has /tokenize (not the plain engine)")
     metrics: bool = setting(True, switch, "has /metrics (not the plain engine)")
+    metric_names: str = setting(
+        "new",
+        one_of("new", "old"),
+        "vLLM's before its renames, SGLang's behind its gateway, trtllm-serve's without prefix",
+    )
+    ranks: int = setting(1, number, "tensor-parallel ranks that all tell the same (SGLang)")
     labels: int = setting(1, number, "over how many label sets each metric is spread")
     busy: int = setting(0, number, "somebody else's running requests, for ever, in the metrics")
 
@@ -211,6 +236,9 @@ class Settings:
     first: float = setting(0.005, duration, "time to first token of an empty prompt")
     prefill: int = setting(50000, number, "prompt tokens per second; 0: no time at all")
     token: float = setting(0.01, duration, "time between tokens of one stream")
+    crowd: int = setting(
+        0, number, "per cent that a token takes longer for every other stream being decoded"
+    )
     per_event: int = setting(1, number, "tokens in one event")
     easy: int = setting(
         0,
@@ -222,6 +250,9 @@ class Settings:
     max_tokens: str = setting("obeyed", one_of("obeyed", "ignored"), "the request's limit")
     eos: int | None = setting(None, number_or_none, "tokens after which the model would stop")
     ignore_eos: str = setting("obeyed", one_of("obeyed", "ignored"), "the request's ignore_eos")
+    min_tokens: str = setting(
+        "ignored", one_of("obeyed", "ignored"), "the request's min_tokens: no end before them"
+    )
     disconnect: str = setting(
         "stops", one_of("stops", "ignored"), "whether a closed connection ends the work"
     )
@@ -279,7 +310,10 @@ class Settings:
     # How it travels.
     eol: str = setting("lf", one_of("lf", "crlf", "cr"), "line ends of the event stream")
     framing: str = setting(
-        "chunked", one_of("chunked", "length", "close", "http10"), "length buffers all of it"
+        "chunked",
+        one_of("chunked", "length", "close", "http10", "ornate"),
+        "length buffers all of it; ornate: an interim answer, lower-case headers, extensions of "
+        "chunks, trailers",
     )
     type: str = setting(
         "text/event-stream; charset=utf-8", text_value, "Content-Type of the stream"
@@ -339,6 +373,7 @@ class Moment:
     seconds: float  # since the server started
     most_open: int  # generations open now
     body: Any  # the request's JSON, or None
+    query: str = ""  # behind the path
 
 
 def has_field(body: Any, name: str) -> bool:
@@ -359,6 +394,7 @@ class Conditions:
     times: int | None = None
     skip: int = 0
     open_at_least: int = 0
+    query: str | None = None
     has: list[str] = field(default_factory=list)
     lacks: list[str] = field(default_factory=list)
     seen: int = 0
@@ -368,6 +404,8 @@ class Conditions:
         if not self.since_s <= moment.seconds < (self.until_s or float("inf")):
             return False
         if moment.most_open < self.open_at_least:
+            return False
+        if self.query is not None and self.query not in moment.query:
             return False
         if not all(has_field(body, name) for name in self.has):
             return False
@@ -515,6 +553,8 @@ def _condition(words: list[str], conditions: Conditions, where: str) -> bool:
         conditions.skip = number(value, where)
     elif name == "open":
         conditions.open_at_least = number(value, where)
+    elif name == "query":
+        conditions.query = value
     elif name == "when":
         conditions.has.append(value)
     elif name == "unless":

@@ -151,7 +151,7 @@ class Server:
         outside = not request.path.startswith(settings.prefix)
         request = replace(request, path=request.path.removeprefix(settings.prefix))
         seconds = time.monotonic() - self.start
-        moment = Moment(seconds, len(self.engine.open), request.body)
+        moment = Moment(seconds, len(self.engine.open), request.body, request.query)
         route = self.plan.route(request.method, request.path, moment)
         if route and route.reply is None:
             await connection.play(route.script)
@@ -250,8 +250,22 @@ async def listen(server: Server, options: argparse.Namespace) -> str:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(options.cert, options.key)
     host = "::1" if kind == "ipv6" else "127.0.0.1"
-    server.listener = await asyncio.start_server(server.accept, host, options.port, ssl=context)
-    port = server.listener.sockets[0].getsockname()[1]
+    family = socket.AF_INET6 if kind == "ipv6" else socket.AF_INET
+    sock = socket.socket(family)  # bound: the port is ours, and refuses until somebody listens
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    sock.bind((host, options.port))
+    port = sock.getsockname()[1]
+
+    async def listen_late() -> None:
+        await asyncio.sleep(server.plan.settings.late)
+        server.listener = await asyncio.start_server(server.accept, sock=sock, ssl=context)
+
+    if server.plan.settings.late:
+        task = asyncio.ensure_future(listen_late())
+        server.tasks.add(task)
+        task.add_done_callback(server.tasks.discard)
+    else:
+        await listen_late()
     scheme = "https" if kind == "tls" else "http"
     return f"{scheme}://[{host}]:{port}" if kind == "ipv6" else f"{scheme}://{host}:{port}"
 

@@ -276,6 +276,37 @@ static void test_first_token_time_is_credited(void **state)
     }
 }
 
+/* Where no cache helps, every request of a context takes its prefill again: that is no queue
+ * either, nor when the window ends in the middle of it. */
+static void test_prefill_is_no_queue(void **state)
+{
+    static const struct {
+        double sent, token, integral_ms; /* token 0: none came in the window */
+    } rows[] = {
+        {1200, 1600, 400 + 400},
+        {1200, 1900, 600 + 100}, /* 2 x 300 ms of the 700 */
+        {1500, 0, 500},
+        {1399, 0, 0}, /* older than 600 ms: it waits */
+        {900, 0, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct cell_rig r;
+        cell_rig_init(&r, 1, 1000);
+        r.s.idle_ttft_ns = 10 * NS_PER_MS;
+        r.row.warm_ttft_ns = 300 * NS_PER_MS;
+        rig_open(&r, 1000);
+        rig_send(&r, 0, rows[i].sent);
+        r.run.streams[0].stream.active = true;
+        if (rows[i].token > 0)
+            rig_token(&r, 0, rows[i].token, 1);
+        rig_close(&r);
+        if (!near(r.run.tally.active_integral, (double)rig_ms(rows[i].integral_ms)))
+            fail_msg("row %zu: %g ms", i, r.run.tally.active_integral / 1e6);
+        cell_rig_release(&r);
+    }
+}
+
 /* Requests finished: with their last token in the window, and not failed. */
 static void test_completed(void **state)
 {
@@ -499,6 +530,7 @@ int main(void)
         cmocka_unit_test(test_bins),
         cmocka_unit_test(test_active),
         cmocka_unit_test(test_first_token_time_is_credited),
+        cmocka_unit_test(test_prefill_is_no_queue),
         cmocka_unit_test(test_completed),
         cmocka_unit_test(test_ttft),
         cmocka_unit_test(test_outcomes),

@@ -294,8 +294,8 @@ static void test_queued_by_the_streams(void **state)
     assert_string_equal(r.cell.reason, "3.0 of 4 requests were active");
     assert_int_equal(r.cell.marks, MARK_INFERRED);
     expect("total_tok_s", r.cell.total_tok_s, 150); /* kept */
-    r.s.facts.max_running = 3;
-    snprintf(r.s.facts.max_running_source, sizeof r.s.facts.max_running_source, "GET /props");
+    r.s.facts.max_running.value = 3;
+    snprintf(r.s.facts.max_running.source, sizeof r.s.facts.max_running.source, "GET /props");
     cell_judge(&r.run, &r.view);
     assert_string_equal(r.cell.reason, "3.0 of 4 requests were active; the server runs at most 3 "
                                        "at once (GET /props)");
@@ -394,7 +394,7 @@ static void test_client_limited(void **state)
         struct cell_rig r;
         cell_rig_init(&r, 1, 1000);
         run_window(&r, rows[i].every_ms);
-        r.run.tally.cpu_ns = rig_ms(rows[i].cpu_ms);
+        r.run.tally.cpu_ns[i % CELL_THREADS] = rig_ms(rows[i].cpu_ms);
         for (int k = 0; k < rows[i].lags; k++)
             hist_record(r.run.tally.lag, rig_ms(rows[i].lag_ms));
         cell_judge(&r.run, &r.view);
@@ -472,6 +472,84 @@ static void test_prompt_off(void **state)
     }
 }
 
+/* Bundles of `size` events that come in `reads` reads, a bundle every `every_ms`. */
+static void run_bundles(struct cell_rig *r, int size, int reads, double every_ms)
+{
+    rig_send(r, 0, 900);
+    rig_token(r, 0, 950, 1);
+    rig_open(r, RIG_T0_MS);
+    for (double at = RIG_T0_MS; at < RIG_T0_MS + 1000; at += every_ms)
+        for (int i = 0; i < size; i++)
+            rig_token(r, 0, at, 1);
+    r->run.tally.reads = (int64_t)(1000 / every_ms) * reads;
+    rig_close(r);
+}
+
+/* Many events a read with nothing between them: the times are the proxy's. A few at once are a
+ * decoder that guesses ahead; and a client that was behind has bundled them itself. */
+static void test_buffered(void **state)
+{
+    static const struct {
+        int size, reads;
+        double every_ms, cpu_ms;
+        bool buffered;
+    } rows[] = {
+        {64, 1, 250, 0, true},  {16, 1, 100, 0, true},    {13, 1, 100, 0, true},
+        {16, 5, 100, 0, true}, /* a bundle in five segments */
+        {16, 6, 100, 0, false}, {8, 1, 100, 0, false},    {4, 1, 20, 0, false},
+        {1, 1, 10, 0, false},   {16, 1, 100, 990, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct cell_rig r;
+        cell_rig_init(&r, 1, 1000);
+        run_bundles(&r, rows[i].size, rows[i].reads, rows[i].every_ms);
+        r.run.tally.cpu_ns[0] = rig_ms(rows[i].cpu_ms);
+        cell_judge(&r.run, &r.view);
+        bool marked = r.cell.marks & MARK_BUFFERED;
+        if (marked != rows[i].buffered)
+            fail_msg("row %zu: marks %x", i, r.cell.marks);
+        assert_int_equal(r.cell.status, STATUS_VALID);
+        assert_true(r.cell.total_tok_s > 0);
+        assert_int_equal(marked, isnan(r.cell.ttft_ms.p50) && isnan(r.cell.gap_ms.p50) &&
+                                     isnan(r.cell.per_request_tok_s) && isnan(r.cell.avg_active));
+        cell_rig_release(&r);
+    }
+}
+
+/* More than 5 % short, in any request that says so: what was measured is another length. */
+static void test_cut_prompts(void **state)
+{
+    static const struct {
+        int64_t context, prompt;
+        bool counts, cut;
+    } rows[] = {
+        {8192, 2050, true, true},  {8192, 7700, true, true},   {8192, 7900, true, false},
+        {8192, 9000, true, false}, {8192, 2050, false, false}, {8192, -1, true, false},
+        {0, 1, true, true},        {0, 40, true, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct cell_rig r;
+        cell_rig_init(&r, 2, 1000);
+        r.s.counts_prompt = rows[i].counts;
+        r.s.fit.overhead = 60;
+        r.cell.context_tokens = rows[i].context;
+        run_window(&r, 20);
+        r.run.streams[1].stream.record.prompt_tokens = rows[i].prompt;
+        rig_end(&r, 1, 2000, OUTCOME_CANCELLED);
+        cell_judge(&r.run, &r.view);
+        if ((r.cell.status == STATUS_ERROR) != rows[i].cut)
+            fail_msg("row %zu: status %d", i, r.cell.status);
+        if (rows[i].cut) {
+            assert_true(r.cell.marks & MARK_PROMPT_OFF);
+            assert_true(isnan(r.cell.total_tok_s));
+            assert_non_null(strstr(r.cell.reason, "the server cut the prompt"));
+        }
+        cell_rig_release(&r);
+    }
+}
+
 /* Marks set before the cell ran stay. */
 static void test_earlier_marks_stay(void **state)
 {
@@ -533,6 +611,8 @@ int main(void)
         cmocka_unit_test(test_client_limited),
         cmocka_unit_test(test_unsteady),
         cmocka_unit_test(test_prompt_off),
+        cmocka_unit_test(test_buffered),
+        cmocka_unit_test(test_cut_prompts),
         cmocka_unit_test(test_earlier_marks_stay),
         cmocka_unit_test(test_judged_cells_pass_the_check),
     };

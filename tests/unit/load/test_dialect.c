@@ -131,6 +131,12 @@ static const struct peer_page sglang_old[] = {
 static const struct peer_page sglang_models_alone[] = {
     {"/v1/models", "{\"data\":[{\"id\":\"m\",\"owned_by\":\"sglang\",\"max_model_len\":4096}]}"},
     {NULL, NULL}};
+/* the pool holds less than the model's context: that is the limit */
+static const struct peer_page sglang_small_pool[] = {
+    MODELS("sglang", ",\"max_model_len\":1000000"),
+    {"/server_info", "{\"max_total_num_tokens\":500000,\"max_req_input_len\":499994,"
+                     "\"context_length\":null,\"api_key\":\"sk-secret\"}"},
+    {NULL, NULL}};
 static const struct peer_page sglang_grpc[] = {/* no internal state, on purpose */
                                                {"/server_info",
                                                 "{\"version\":\"0.5.6\",\"internal_states\":null,"
@@ -151,6 +157,92 @@ static const struct peer_page llamacpp_bare[] = {{"/props", LLAMACPP_PROPS("mode
 #define FIFTY TEN TEN TEN TEN TEN
 static const struct peer_page llamacpp_deep[] = {
     {"/props", LLAMACPP_PROPS("/" FIFTY "/" FIFTY "/" FIFTY "/" FIFTY "/" FIFTY "/deep.gguf", "")},
+    {NULL, NULL}};
+
+/* a router has no slots of its own, and answers for the model that is named */
+static const struct peer_page llamacpp_router[] = {
+    MODELS("llamacpp", ""),
+    {"/props", "{\"role\":\"router\",\"model_path\":\"none\","
+               "\"default_generation_settings\":{\"n_ctx\":0}}"},
+    {"/props?model=m", LLAMACPP_PROPS("/models/m.gguf", "")},
+    {NULL, NULL}};
+
+static const struct peer_page vllm_adapter[] = {
+    {"/v1/models", "{\"data\":[{\"id\":\"base\",\"owned_by\":\"vllm\",\"max_model_len\":8192},"
+                   "{\"id\":\"m\",\"parent\":\"base\",\"max_model_len\":null}]}"},
+    {NULL, NULL}};
+/* state-space layers: the size that is told is not the real one, however large the product */
+static const struct peer_page vllm_state_space[] = {
+    VLLM_MODELS,
+    {"/metrics",
+     GAUGES CONFIG("block_size=\"528\",mamba_page_size_padded=\"8192\",num_gpu_blocks=\"9999\"")},
+    {NULL, NULL}};
+
+static const struct peer_page ollama[] = {
+    MODELS("library", ""),
+    {"/api/version", "{\"version\":\"0.12.3\"}"},
+    {"/api/ps", "{\"models\":[{\"name\":\"other:latest\",\"context_length\":4096},"
+                "{\"name\":\"m:latest\",\"context_length\":32768,"
+                "\"details\":{\"quantization_level\":\"Q4_K_M\"}}]}"},
+    {NULL, NULL}};
+static const struct peer_page ollama_not_loaded[] = {MODELS("library", ""),
+                                                     {"/api/version", "{\"version\":\"0.12.3\"}"},
+                                                     {"/api/ps", "{\"models\":[]}"},
+                                                     {NULL, NULL}};
+static const struct peer_page lmstudio[] = {
+    MODELS("organization_owner", ""),
+    {"/api/v0/models", "{\"data\":[{\"id\":\"m\",\"compatibility_type\":\"gguf\","
+                       "\"quantization\":\"Q8_0\",\"state\":\"loaded\","
+                       "\"max_context_length\":131072,\"loaded_context_length\":8192}]}"},
+    {NULL, NULL}};
+static const struct peer_page lmstudio_v1[] = {
+    MODELS("organization_owner", ""),
+    {"/api/v1/models", "{\"models\":[{\"key\":\"m\",\"format\":\"mlx\","
+                       "\"quantization\":{\"name\":\"4bit\"},\"max_context_length\":40960,"
+                       "\"loaded_instances\":[{\"config\":{\"context_length\":16384}}]}]}"},
+    {NULL, NULL}};
+static const struct peer_page tgi[] = {
+    {"/info", "{\"model_id\":\"acme/m\",\"max_total_tokens\":4096,\"max_input_tokens\":4095,"
+              "\"version\":\"3.3.4\",\"max_batch_total_tokens\":16000,\"sha\":\"abc\","
+              "\"docker_label\":null}"},
+    {NULL, NULL}};
+static const struct peer_page trtllm[] = {
+    MODELS("tensorrt_llm", ""),
+    {"/version", "{\"version\":\"1.2.0\"}"},
+    {"/metrics", "[{\"kvCacheStats\":{\"maxNumBlocks\":1,\"tokensPerBlock\":1}},"
+                 "{\"maxNumActiveRequests\":64,"
+                 "\"kvCacheStats\":{\"maxNumBlocks\":500,\"tokensPerBlock\":32}}]"},
+    {NULL, NULL}};
+static const struct peer_page trtllm_read_already[] = {
+    MODELS("tensorrt_llm", ""), {"/metrics", "[]"}, {NULL, NULL}};
+static const struct peer_page lmdeploy[] = {MODELS("lmdeploy", ""), {NULL, NULL}};
+static const struct peer_page koboldcpp[] = {
+    MODELS("koboldcpp", ""),
+    {"/api/extra/version", "{\"result\":\"KoboldCpp\",\"version\":\"1.99\"}"},
+    {"/api/version", "{\"version\":\"0.7.0\"}"}, /* Ollama's, imitated, as the next one */
+    {"/props", LLAMACPP_PROPS("m.gguf", "")},
+    {"/api/v1/model", "{\"result\":\"koboldcpp/m\"}"},
+    {"/api/v1/config/max_context_length", "{\"value\":8192}"},
+    {NULL, NULL}};
+static const struct peer_page tabby[] = {
+    MODELS("tabbyAPI", ""),
+    {"/props", LLAMACPP_PROPS("m", "")},
+    {"/v1/model", "{\"id\":\"m-exl3\",\"parameters\":{\"max_seq_len\":32768,"
+                  "\"cache_size\":65536,\"max_batch_size\":16}}"},
+    {NULL, NULL}};
+static const struct peer_page textgen[] = {
+    MODELS("user", ""),
+    {"/v1/internal/model/info", "{\"model_name\":\"m-textgen\"}"},
+    {NULL, NULL}};
+static const struct peer_page litellm[] = {
+    MODELS("openai", ""),
+    {"/health/readiness", "{\"litellm_version\":\"1.80.0\"}"},
+    {"/v1/model/info", "{\"data\":[{\"model_name\":\"m\",\"model_info\":"
+                       "{\"max_input_tokens\":128000}}]}"},
+    {NULL, NULL}};
+static const struct peer_page openrouter[] = {
+    {"/v1/models", "{\"data\":[{\"id\":\"m\",\"context_length\":200000,"
+                   "\"top_provider\":{},\"hugging_face_id\":\"acme/M\"}]}"},
     {NULL, NULL}};
 
 static const struct peer_page plain[] = {MODELS("me", ",\"max_model_len\":32768"), {NULL, NULL}};
@@ -190,8 +282,10 @@ static const struct {
     {vllm_hostile, "vllm", 0, 0, 0, "", "", "", "", "a?[31m?b", "", ""},
     {sglang_ranks, "sglang", 131072, 920000, 256, CARD, SGL_KV " x dp_size",
      "GET /server_info max_running_requests", "0.5.6", "Qwen/Q3", "fp8", ""},
-    {sglang_old, "sglang", 0, 230000, 0, "", "GET /get_server_info max_total_num_tokens", "",
-     "0.5.6", "Qwen/Q3", "fp8", ""},
+    {sglang_old, "sglang", 131066, 230000, 0, "GET /get_server_info max_req_input_len",
+     "GET /get_server_info max_total_num_tokens", "", "0.5.6", "Qwen/Q3", "fp8", ""},
+    {sglang_small_pool, "sglang", 499994, 500000, 0, "GET /server_info max_req_input_len", SGL_KV,
+     "", "", "", "", ""},
     {sglang_models_alone, "sglang", 4096, 0, 0, CARD, "", "", "", "", "", ""},
     {sglang_grpc, "sglang", 0, 0, 0, "", "", "", "0.5.6", "", "", ""},
     {llamacpp, "llama.cpp", 16384, 0, 4, PROPS "default_generation_settings.n_ctx", "",
@@ -200,6 +294,33 @@ static const struct {
      PROPS "total_slots", "b11669", "model.gguf", "", "b11669-Debian"},
     {llamacpp_deep, "llama.cpp", 16384, 0, 4, PROPS "default_generation_settings.n_ctx", "",
      PROPS "total_slots", "b11669", "deep.gguf", "", "b11669-Debian"},
+    {llamacpp_router, "llama.cpp", 16384, 0, 4,
+     "GET /props?model=m default_generation_settings.n_ctx", "", "GET /props?model=m total_slots",
+     "b11669", "m.gguf", "", "b11669-Debian"},
+    {vllm_adapter, "vllm", 8192, 0, 0, CARD, "", "", "", "", "", ""},
+    {vllm_state_space, "vllm", 65536, 0, 0, CARD, "", "", "", "Qwen/Q3", "", ""},
+    {ollama, "ollama", 32768, 0, 0, "GET /api/ps context_length", "", "", "0.12.3", "", "Q4_K_M",
+     ""},
+    {ollama_not_loaded, "ollama", 0, 0, 0, "", "", "", "0.12.3", "", "", ""},
+    {lmstudio, "lm-studio", 8192, 0, 0, "GET /api/v0/models loaded_context_length", "", "", "", "",
+     "Q8_0", ""},
+    {lmstudio_v1, "lm-studio", 16384, 0, 0,
+     "GET /api/v1/models loaded_instances.0.config.context_length", "", "", "", "", "4bit", ""},
+    {tgi, "tgi", 4096, 16000, 0, "GET /info max_total_tokens", "GET /info max_batch_total_tokens",
+     "", "3.3.4", "acme/m", "", "abc"},
+    {trtllm, "tensorrt-llm", 0, 16000, 64, "",
+     "GET /metrics kvCacheStats maxNumBlocks x tokensPerBlock", "GET /metrics maxNumActiveRequests",
+     "1.2.0", "", "", ""},
+    {trtllm_read_already, "tensorrt-llm", 0, 0, 0, "", "", "", "", "", "", ""},
+    {lmdeploy, "lmdeploy", 0, 0, 0, "", "", "", "", "", "", ""},
+    {koboldcpp, "koboldcpp", 8192, 0, 0, "GET /api/v1/config/max_context_length value", "", "",
+     "1.99", "koboldcpp/m", "", ""},
+    {tabby, "tabbyapi", 32768, 65536, 16, "GET /v1/model parameters.max_seq_len",
+     "GET /v1/model parameters.cache_size", "GET /v1/model parameters.max_batch_size", "", "m-exl3",
+     "", ""},
+    {textgen, "text-generation-webui", 0, 0, 0, "", "", "", "", "m-textgen", "", ""},
+    {litellm, "litellm", 0, 0, 0, "", "", "", "1.80.0", "", "", ""},
+    {openrouter, "openrouter", 0, 0, 0, "", "", "", "", "acme/M", "", ""},
     {plain, "openai", 32768, 0, 0, CARD, "", "", "", "", "", ""},
     {plain_unlimited, "openai", 0, 0, 0, "", "", "", "", "", "", ""},
     {nothing, "openai", 0, 0, 0, "", "", "", "", "", "", ""},
@@ -211,24 +332,25 @@ static void test_learn(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(servers); i++) {
         struct rig r;
-        struct server_facts f = {.context_limit = 0};
+        struct server_facts f = {.load_path = ""};
         rig_init(&r, servers[i].pages);
-        const struct dialect *d = dialect_detect(r.pages);
+        const struct dialect *d = dialect_detect(r.pages, &f.engine);
         if (strcmp(d->name, servers[i].name) != 0)
             fail_msg("server %zu is taken for %s", i, d->name);
-        d->learn(r.pages, "m", &f);
-        if (f.context_limit != servers[i].context_limit || f.kv_budget != servers[i].kv_budget ||
-            f.max_running != servers[i].max_running)
-            fail_msg("server %zu: %lld, %lld, %lld", i, (long long)f.context_limit,
-                     (long long)f.kv_budget, (long long)f.max_running);
-        assert_string_equal(f.context_source, servers[i].context_source);
-        assert_string_equal(f.kv_source, servers[i].kv_source);
-        assert_string_equal(f.max_running_source, servers[i].max_running_source);
-        assert_string_equal(f.version, servers[i].version);
-        assert_string_equal(f.model, servers[i].model);
-        assert_string_equal(f.quantization, servers[i].quantization);
-        assert_string_equal(f.build, servers[i].build);
-        assert_string_equal(f.revision, "");
+        dialect_learn(d, r.pages, "m", &f);
+        if (f.context_limit.value != servers[i].context_limit ||
+            f.kv_budget.value != servers[i].kv_budget ||
+            f.max_running.value != servers[i].max_running)
+            fail_msg("server %zu: %lld, %lld, %lld", i, (long long)f.context_limit.value,
+                     (long long)f.kv_budget.value, (long long)f.max_running.value);
+        assert_string_equal(f.context_limit.source, servers[i].context_source);
+        assert_string_equal(f.kv_budget.source, servers[i].kv_source);
+        assert_string_equal(f.max_running.source, servers[i].max_running_source);
+        assert_string_equal(f.version.value, servers[i].version);
+        assert_string_equal(f.model.value, servers[i].model);
+        assert_string_equal(f.quantization.value, servers[i].quantization);
+        assert_string_equal(f.build.value, servers[i].build);
+        assert_string_equal(f.revision.value, "");
         rig_release(&r);
     }
 }
@@ -287,16 +409,16 @@ static void test_vllm_model(void **state)
 static void test_another_model(void **state)
 {
     struct rig r;
-    struct server_facts f = {.context_limit = 0};
+    struct server_facts f = {.load_path = ""};
     (void)state;
     rig_init(&r, vllm_two_engines);
-    assert_null(dialect_model_card(r.pages, "nobody"));
-    assert_non_null(dialect_model_card(r.pages, "m"));
-    dialect_vllm.learn(r.pages, "nobody", &f);
-    assert_int_equal(f.context_limit, 0);
-    assert_string_equal(f.model, "");
-    assert_string_equal(f.version, "0.32.0");
-    assert_int_equal(f.kv_budget, 250000);
+    assert_null(dialect_card(r.pages, "/v1/models", "nobody"));
+    assert_non_null(dialect_card(r.pages, "/v1/models", "m"));
+    dialect_learn(&dialect_vllm, r.pages, "nobody", &f);
+    assert_int_equal(f.context_limit.value, 0);
+    assert_string_equal(f.model.value, "");
+    assert_string_equal(f.version.value, "0.32.0");
+    assert_int_equal(f.kv_budget.value, 250000);
     rig_release(&r);
 }
 
@@ -357,7 +479,7 @@ static void test_count_tokens(void **state)
          "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"a\\\"b\\n\"}],"
          "\"add_generation_prompt\":true}"},
         {slots, &dialect_llamacpp, 3,
-         "{\"content\":\"<u>hi</u>\",\"add_special\":true,\"parse_special\":true}"},
+         "{\"model\":\"m\",\"content\":\"<u>hi</u>\",\"add_special\":true,\"parse_special\":true}"},
         {nothing, &dialect_vllm, -1, NULL},
         {nothing, &dialect_llamacpp, -1, NULL},
         {half, &dialect_llamacpp, -1, NULL},
@@ -385,14 +507,21 @@ static void test_count_tokens(void **state)
 
 static void test_rows(void **state)
 {
-    static const struct dialect *const all[] = {&dialect_vllm, &dialect_sglang, &dialect_llamacpp,
-                                                &dialect_plain};
+    static const struct dialect *const all[] = {
+        &dialect_tabby,    &dialect_koboldcpp, &dialect_textgen,    &dialect_litellm,
+        &dialect_lmstudio, &dialect_trtllm,    &dialect_openrouter, &dialect_lmdeploy,
+        &dialect_sglang,   &dialect_vllm,      &dialect_llamacpp,   &dialect_tgi,
+        &dialect_ollama,   &dialect_mlx,       &dialect_plain,
+    };
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(all); i++) {
         const struct metric_names *m = &all[i]->metrics;
         assert_non_null(all[i]->name);
-        assert_non_null(all[i]->detect);
-        assert_non_null(all[i]->learn);
+        /* the last one needs no sign */
+        assert_true(all[i]->owner || all[i]->signs[0].page || all[i]->detect ||
+                    all[i] == &dialect_plain);
+        assert_int_equal(all[i]->count_tokens != NULL, all[i]->count_path != NULL);
+        assert_int_equal(all[i]->read_load != NULL, all[i]->load_path != NULL);
         /* a queue is only told by a server that tells what runs */
         assert_int_equal(m->running[0] != NULL, m->waiting[0] != NULL);
         assert_int_equal(m->prefills[0] != NULL, m->prefill_s[0] != NULL);
@@ -404,21 +533,32 @@ static void test_rows(void **state)
     }
 }
 
-static void test_copy(void **state)
+static void test_known(void **state)
 {
-    json_t *root = json_loads("{\"a\":\"x\\u0007y\",\"b\":\"\",\"c\":5,\"d\":\"longer\"}", 0, NULL);
-    char out[5] = "old";
+    struct known_text k = {.value = "old"};
+    struct known_number n = {.value = 3};
     (void)state;
-    assert_true(dialect_copy(out, sizeof out, root, "a"));
-    assert_string_equal(out, "x?y");
-    assert_false(dialect_copy(out, sizeof out, root, "b"));
-    assert_false(dialect_copy(out, sizeof out, root, "c"));
-    assert_false(dialect_copy(out, sizeof out, root, "e"));
-    assert_false(dialect_copy(out, sizeof out, NULL, "a"));
-    assert_string_equal(out, "x?y");
-    assert_true(dialect_copy(out, sizeof out, root, "d"));
-    assert_string_equal(out, "long");
-    json_decref(root);
+    assert_true(known_text_set(&k, "x\ay", "GET /a b"));
+    assert_string_equal(k.value, "x?y");
+    assert_string_equal(k.source, "GET /a b");
+    assert_false(known_text_set(&k, "", "GET /c"));
+    assert_string_equal(k.source, "GET /a b");
+    assert_false(known_number_set(&n, 0, "GET /c"));
+    assert_false(known_number_set(&n, -5, "GET /c"));
+    assert_int_equal(n.value, 3);
+    assert_true(known_number_set(&n, 7, "GET /%s", "d"));
+    assert_int_equal(n.value, 7);
+    assert_string_equal(n.source, "GET /d");
+}
+
+static void test_path_of_model(void **state)
+{
+    char out[40];
+    (void)state;
+    dialect_path_of_model("/metrics", "a/b c:1", out, sizeof out);
+    assert_string_equal(out, "/metrics?model=a%2Fb%20c%3A1");
+    dialect_path_of_model("/metrics", "0123456789012345678901234567890123456789", out, sizeof out);
+    assert_true(strlen(out) < sizeof out);
 }
 
 int main(void)
@@ -427,7 +567,8 @@ int main(void)
         cmocka_unit_test(test_learn),          cmocka_unit_test(test_vllm_model),
         cmocka_unit_test(test_another_model),  cmocka_unit_test(test_model_bytes),
         cmocka_unit_test(test_pages_are_kept), cmocka_unit_test(test_count_tokens),
-        cmocka_unit_test(test_rows),           cmocka_unit_test(test_copy),
+        cmocka_unit_test(test_rows),           cmocka_unit_test(test_known),
+        cmocka_unit_test(test_path_of_model),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

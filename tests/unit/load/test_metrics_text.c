@@ -168,7 +168,7 @@ static void test_sums(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         double sum = -1;
-        bool any = metrics_sum(sample, sizeof sample - 1, rows[i].name, &sum);
+        bool any = metrics_sum(sample, sizeof sample - 1, rows[i].name, NULL, &sum);
         assert_int_equal(any, !isnan(rows[i].sum));
         assert_true(sum == (any ? rows[i].sum : -1));
     }
@@ -180,12 +180,34 @@ static void test_first_of_several_names(void **state)
     static const char *const unknown[] = {"a", "b", NULL};
     double sum = -1;
     (void)state;
-    assert_true(metrics_sum_first(sample, sizeof sample - 1, renamed, &sum));
+    assert_true(metrics_sum_first(sample, sizeof sample - 1, renamed, NULL, &sum));
     assert_true(sum == 0); /* an existing 0 is an answer */
     sum = -1;
-    assert_false(metrics_sum_first(sample, sizeof sample - 1, unknown, &sum));
-    assert_false(metrics_sum_first(sample, sizeof sample - 1, unknown + 2, &sum));
+    assert_false(metrics_sum_first(sample, sizeof sample - 1, unknown, NULL, &sum));
+    assert_false(metrics_sum_first(sample, sizeof sample - 1, unknown + 2, NULL, &sum));
     assert_true(sum == -1);
+}
+
+/* Tensor-parallel ranks tell the same requests again, data-parallel ones their own; another model's
+ * series are left out as soon as ours are there. */
+static void test_whose_series(void **state)
+{
+    static const char ranks[] = "run{dp_rank=\"0\",tp_rank=\"0\",pp_rank=\"0\"} 5\n"
+                                "run{dp_rank=\"0\",tp_rank=\"1\",pp_rank=\"0\"} 5\n"
+                                "run{dp_rank=\"0\",tp_rank=\"0\",pp_rank=\"1\"} 5\n"
+                                "run{dp_rank=\"1\",tp_rank=\"0\"} 7\n";
+    static const char models[] = "run{model_name=\"a\"} 3\nrun{model_name=\"b\",engine=\"0\"} 4\n"
+                                 "run{model_name=\"b\",engine=\"1\"} 5\nrun 100\n";
+    double sum;
+    (void)state;
+    assert_true(metrics_sum(ranks, sizeof ranks - 1, "run", "a", &sum));
+    assert_true(sum == 12);
+    assert_true(metrics_sum(models, sizeof models - 1, "run", "b", &sum));
+    assert_true(sum == 9);
+    assert_true(metrics_sum(models, sizeof models - 1, "run", "nobody", &sum));
+    assert_true(sum == 112);
+    assert_true(metrics_sum(models, sizeof models - 1, "run", NULL, &sum));
+    assert_true(sum == 112);
 }
 
 static void test_label_sums(void **state)
@@ -211,6 +233,7 @@ int main(void)
         cmocka_unit_test(test_labels),
         cmocka_unit_test(test_sums),
         cmocka_unit_test(test_first_of_several_names),
+        cmocka_unit_test(test_whose_series),
         cmocka_unit_test(test_label_sums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -215,6 +215,11 @@ static const struct peer_step no_gauges[] = {{.what = PEER_REQUEST},
                                              {.what = PEER_SEND, .text = PAGE("vllm:other 1\n")},
                                              {.what = PEER_CLOSE}};
 
+static const struct server_facts facts = {.metrics_path = "/metrics", .load_path = "/slots"};
+static const struct metrics_source of_vllm = {&dialect_vllm, &facts, "m"},
+                                   of_plain = {&dialect_plain, &facts, "m"},
+                                   of_llamacpp = {&dialect_llamacpp, &facts, "m"};
+
 static void test_one_reading(void **state)
 {
     static const struct peer_step *const scripts[] = {busy, idle, failing, no_gauges};
@@ -226,7 +231,7 @@ static void test_one_reading(void **state)
     peer_endpoint(peer, &e, true);
     struct fetcher *f = fetcher_new(&e, NULL);
     int64_t before = clock_now();
-    assert_true(monitor_read_metrics(f, &dialect_vllm, &r));
+    assert_true(monitor_read_metrics(f, &of_vllm, &r));
     assert_true(r.at >= before && r.at <= clock_now());
     expect("running", r.running, 7); /* both engines */
     expect("waiting", r.waiting, 2);
@@ -236,12 +241,12 @@ static void test_one_reading(void **state)
     expect("prompt", r.prompt, NAN);
     expect("prefix_hits", r.prefix_hits, NAN);
     expect("power_w", r.power_w, NAN);
-    assert_true(monitor_read_metrics(f, &dialect_vllm, &r));
+    assert_true(monitor_read_metrics(f, &of_vllm, &r));
     expect("running", r.running, 0);
     expect("generated", r.generated, NAN);
-    assert_false(monitor_read_metrics(f, &dialect_vllm, &r));  /* 500 */
-    assert_false(monitor_read_metrics(f, &dialect_vllm, &r));  /* a page without the gauges */
-    assert_false(monitor_read_metrics(f, &dialect_plain, &r)); /* nothing to ask for */
+    assert_false(monitor_read_metrics(f, &of_vllm, &r));  /* 500 */
+    assert_false(monitor_read_metrics(f, &of_vllm, &r));  /* a page without the gauges */
+    assert_false(monitor_read_metrics(f, &of_plain, &r)); /* nothing to ask for */
     fetcher_free(f);
     endpoint_close(&e);
     peer_stop(peer);
@@ -271,9 +276,9 @@ static void test_generated_in_progress(void **state)
     (void)state;
     peer_endpoint(peer, &e, true);
     struct fetcher *f = fetcher_new(&e, NULL);
-    assert_true(monitor_read_metrics(f, &dialect_llamacpp, &r));
+    assert_true(monitor_read_metrics(f, &of_llamacpp, &r));
     expect("generated", r.generated, 52);
-    assert_true(monitor_read_metrics(f, &dialect_llamacpp, &r)); /* no slots: no figure */
+    assert_true(monitor_read_metrics(f, &of_llamacpp, &r)); /* no slots: no figure */
     expect("generated", r.generated, NAN);
     expect("running", r.running, 2);
     fetcher_free(f);
@@ -302,7 +307,7 @@ static void test_poke(void **state)
 
     (void)state;
     peer_endpoint(peer, &e, true);
-    struct monitor *m = monitor_start(&e, &dialect_vllm, true, NULL, 3600 * NS_PER_S);
+    struct monitor *m = monitor_start(&e, &of_vllm, true, NULL, 3600 * NS_PER_S);
     assert_non_null(m);
     assert_true(monitor_has_metrics(m));
     while (!monitor_latest(m, &r) && clock_now() < give_up_at) /* the first comes by itself */
@@ -344,7 +349,7 @@ static void test_interval_and_stop(void **state)
 
     (void)state;
     peer_endpoint(peer, &e, true);
-    struct monitor *m = monitor_start(&e, &dialect_vllm, true, NULL, NS_PER_MS);
+    struct monitor *m = monitor_start(&e, &of_vllm, true, NULL, NS_PER_MS);
     peer_wait(peer);
     assert_int_equal(monitor_window(m, 0, INT64_MAX).readings, 2);
     int64_t before = clock_now();
@@ -364,7 +369,7 @@ static void test_without_metrics(void **state)
 
     (void)state;
     peer_endpoint(peer, &e, true);
-    struct monitor *m = monitor_start(&e, &dialect_vllm, false, NULL, NS_PER_MS);
+    struct monitor *m = monitor_start(&e, &of_vllm, false, NULL, NS_PER_MS);
     assert_false(monitor_has_metrics(m));
     monitor_poke(m);
     clock_sleep(20 * NS_PER_MS);

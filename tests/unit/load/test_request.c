@@ -22,35 +22,44 @@ static void body_of(const struct request_shape *shape, const char *model, const 
     buf_reset(out);
     request_opening(model, out);
     request_escape(context, context_len, out);
-    request_ending(shape, task, 128, out);
+    request_ending(shape, task, 128, NULL, out);
 }
 
 static void test_shapes(void **state)
 {
     static const struct {
         struct request_shape shape;
-        const char *ending;
+        const char *ending, *rid;
     } rows[] = {
-        {{.temperature = NAN}, "t\"}],\"max_tokens\":5,\"stream\":true}"},
+        {{.min_tokens = true, .temperature = NAN},
+         "t\"}],\"max_tokens\":5,\"stream\":true,\"min_tokens\":5,\"rid\":\"mine-7\"}",
+         "mine-7"},
+        {{.temperature = NAN}, "t\"}],\"max_tokens\":5,\"stream\":true}", NULL},
         {{.stream_options = true, .temperature = NAN},
-         "t\"}],\"max_tokens\":5,\"stream\":true,\"stream_options\":{\"include_usage\":true}}"},
+         "t\"}],\"max_tokens\":5,\"stream\":true,\"stream_options\":{\"include_usage\":true}}",
+         NULL},
         {{.stream_options = true, .continuous_usage = true, .temperature = NAN},
          "t\"}],\"max_tokens\":5,\"stream\":true,\"stream_options\":{\"include_usage\":true,"
-         "\"continuous_usage_stats\":true}}"},
+         "\"continuous_usage_stats\":true}}",
+         NULL},
         {{.continuous_usage = true, .temperature = NAN}, /* nothing without the other */
-         "t\"}],\"max_tokens\":5,\"stream\":true}"},
+         "t\"}],\"max_tokens\":5,\"stream\":true}",
+         NULL},
         {{.ignore_eos = true, .max_completion_tokens = true, .temperature = 0},
          "t\"}],\"max_completion_tokens\":5,\"stream\":true,\"ignore_eos\":true,\"temperature\":"
-         "0}"},
-        {{.temperature = 0.7}, "t\"}],\"max_tokens\":5,\"stream\":true,\"temperature\":0.7}"},
-        {{.temperature = 1e-9}, "t\"}],\"max_tokens\":5,\"stream\":true,\"temperature\":1e-09}"},
+         "0}",
+         NULL},
+        {{.temperature = 0.7}, "t\"}],\"max_tokens\":5,\"stream\":true,\"temperature\":0.7}", NULL},
+        {{.temperature = 1e-9},
+         "t\"}],\"max_tokens\":5,\"stream\":true,\"temperature\":1e-09}",
+         NULL},
     };
     struct buf out;
     (void)state;
     buf_init(&out, 4096);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         buf_reset(&out);
-        request_ending(&rows[i].shape, "t", 5, &out);
+        request_ending(&rows[i].shape, "t", 5, rows[i].rid, &out);
         assert_string_equal(out.p, rows[i].ending);
         body_of(&rows[i].shape, "m", "c", 1, "t", &out);
         json_t *root = json_parse(out.p, out.len, "body", NULL);
@@ -62,7 +71,7 @@ static void test_shapes(void **state)
     assert_string_equal(out.p, "{\"model\":\"org/Model-1\",\"messages\":[{\"role\":\"user\","
                                "\"content\":\"");
     buf_reset(&out);
-    request_ending(&bare, "t", INT64_MAX, &out);
+    request_ending(&bare, "t", INT64_MAX, NULL, &out);
     assert_non_null(strstr(out.p, "\"max_tokens\":9223372036854775807,"));
     buf_release(&out);
 }
@@ -176,7 +185,7 @@ static void test_overflow(void **state)
     assert_true(out.len <= 10);
     request_escape("a", 1, &out);
     request_opening("m", &out);
-    request_ending(&bare, "t", 1, &out);
+    request_ending(&bare, "t", 1, NULL, &out);
     assert_true(out.len <= 10);
     buf_release(&out);
 }

@@ -235,7 +235,7 @@ static void run_cell(struct player *p, struct rng *rng)
     while (p->now < r.run.t1)
         play(p, s, rng);
     cell_close_window(&r.run);
-    r.run.tally.cpu_ns = 0;
+    memset(r.run.tally.cpu_ns, 0, sizeof r.run.tally.cpu_ns);
     check_cell(p, &r);
     stream_release(s); /* and with it the stamps */
     cell_rig_release(&r);

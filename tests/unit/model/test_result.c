@@ -82,13 +82,19 @@ static void test_facts_events_notes(void **state)
     memset(big, 'x', sizeof big - 1);
     big[sizeof big - 1] = '\0';
     result_init(&r);
-    for (int i = 0; i < 10; i++)
-        result_add_fact(&r, "context_limit", i ? "65536" : NULL, "GET /v1/models");
+    for (int i = 0; i < 10; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "f%d", i);
+        result_add_fact(&r, name, i ? "65536" : NULL, "GET /v1/models");
+    }
+    result_add_fact(&r, "f3", "8192", "GET /props"); /* learned better */
     result_add_event(&r, "warning", "%d of %d", 1, 2);
     result_add_note(&r, "%s", big);
     assert_int_equal(r.server.fact_count, 10);
     assert_null(r.server.facts[0].value);
     assert_string_equal(r.server.facts[9].value, "65536");
+    assert_string_equal(r.server.facts[3].value, "8192");
+    assert_string_equal(r.server.facts[3].source, "GET /props");
     assert_string_equal(r.events[0].text, "1 of 2");
     assert_string_equal(r.events[0].level, "warning");
     assert_int_equal(strlen(r.events[0].at), 20);

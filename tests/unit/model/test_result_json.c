@@ -130,7 +130,7 @@ static void test_reader_errors(void **state)
         {"{" CELL ", \"marks\": [\"unsteady\", \"odd\"]}", "",
          "run.json: decode[0].marks[1]: 'odd' is not one of client_limited, unsteady, cache_hit, "
          "prompt_off, foreign_load, preempted, throttled, retried, inferred, over_capacity, "
-         "hidden_tokens"},
+         "hidden_tokens, buffered"},
         {"{" CELL ", \"marks\": {}}", "",
          "run.json: decode[0].marks: expected an array, found an object"},
         {"{" CELL ", \"reason\": [1]}", "",
