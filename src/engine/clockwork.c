@@ -70,13 +70,13 @@ static void add_opening(const struct ticker *t, struct buf *out)
              t->id);
 }
 
-static void add_token(const struct ticker *t, int64_t token, struct buf *out)
+static void add_token(const struct ticker *t, int64_t due, struct buf *out)
 {
     add_opening(t, out);
     buf_addf(out,
              "\"choices\":[{\"index\":0,\"delta\":{\"content\":\" %" PRId64 " %" PRId64
              "\"},\"logprobs\":null,\"finish_reason\":null}]}\n\n",
-             clock_now(), due_at(t, token));
+             clock_now(), due);
 }
 
 static void add_end(const struct ticker *t, struct buf *out)
@@ -102,10 +102,11 @@ static void write_split(struct ticker *t, const struct buf *b)
 static void write_bundle(struct ticker *t)
 {
     struct buf *b = &t->clockwork->events;
+    int64_t due = next_due(t);
 
     buf_reset(b);
-    for (int64_t i = 0; i < t->bundle && t->sent < t->tokens; i++)
-        add_token(t, t->sent++, b);
+    for (int64_t i = 0; i < t->bundle && t->sent < t->tokens; i++, t->sent++)
+        add_token(t, due, b);
     if (t->split)
         write_split(t, b);
     else

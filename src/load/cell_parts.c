@@ -210,8 +210,8 @@ static void add_tally(struct tally *into, const struct tally *from)
     into->billed += from->billed;
     into->undelivered += from->undelivered;
     into->hidden += from->hidden;
-    if (from->cpu_ns > into->cpu_ns)
-        into->cpu_ns = from->cpu_ns; /* the busiest thread's */
+    for (size_t i = 0; i < CELL_THREADS; i++) /* of several loops the busiest; the others are one */
+        into->cpu_ns[i] = from->cpu_ns[i] > into->cpu_ns[i] ? from->cpu_ns[i] : into->cpu_ns[i];
     for (size_t i = 0; i < into->bins; i++) {
         into->bin_events[i] += from->bin_events[i];
         into->bin_tokens[i] += from->bin_tokens[i];
@@ -232,7 +232,7 @@ static void add_tally(struct tally *into, const struct tally *from)
 
 static void add_part(struct cell_run *whole, const struct cell_run *part)
 {
-    whole->cpu_all_ns += part->tally.cpu_ns;
+    whole->cpu_all_ns += part->tally.cpu_ns[0];
     add_tally(&whole->tally, &part->tally);
     for (size_t i = 0; i < ARRAY_LEN(whole->outcomes.count); i++)
         whole->outcomes.count[i] += part->outcomes.count[i];
@@ -244,6 +244,10 @@ static void add_part(struct cell_run *whole, const struct cell_run *part)
     if (part->failures > 0 && part->failure_at == whole->failure_at)
         whole->failure = part->failure;
     whole->failures_at_once += part->failures_at_once;
+    whole->prompt_off |= part->prompt_off;
+    whole->prompts_cut += part->prompts_cut;
+    if (part->prompts_cut > 0)
+        whole->cut_to = part->cut_to;
 }
 
 void cell_join_parts(struct cell_run *run)
@@ -265,7 +269,7 @@ void cell_join_parts(struct cell_run *run)
     run->threads = run->part_count ? run->part_count : 1;
     run->t1 = t1;
     if (run->part_count == 0) {
-        run->cpu_all_ns = run->tally.cpu_ns;
+        run->cpu_all_ns = run->tally.cpu_ns[0];
         return;
     }
     /* from here on the streams are the main thread's, and end in the whole's counts */

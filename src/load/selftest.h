@@ -1,10 +1,12 @@
 /* selftest.h - how wrong this client is on this machine: the receive path that measures servers,
  * held against one whose answers are due at known instants (engine/clockwork.h).
  *
- * C streams run at once, each restarted when it ends; their starts are spread evenly over a tenth
- * of a second, so that tokens are due all the time and not C at a time. The first second is not
- * counted. What is reported includes the loopback, the kernel and the server's own lateness: the
- * client is never better than its row. */
+ * C streams run at once, each restarted when it ends; their starts are spread evenly over the
+ * length of a request (two seconds at most), so that tokens are due and requests end all the time
+ * and not C at a time. Counting begins half a second after the last start. What is reported
+ * includes the loopback, the kernel and the server's own lateness: the client is never better than
+ * its row.
+ */
 #ifndef TOKGRID_LOAD_SELFTEST_H
 #define TOKGRID_LOAD_SELFTEST_H
 
@@ -15,7 +17,7 @@
 
 struct selftest_load {
     int concurrency;
-    int64_t duration_ns; /* counted, after the first second */
+    int64_t duration_ns; /* counted */
     int64_t tokens;      /* of each request */
     int64_t gap_ms;      /* between tokens; the first comes after 50 ms; 0: no pause at all */
     int bundle;          /* token events in one write */
@@ -43,8 +45,8 @@ struct selftest_row {
 bool selftest_measure(const char *url, const char *transport, const struct selftest_load *load,
                       struct selftest_row *ret, struct err *err) ATTR_CHECK;
 
-/* The load was really carried: nothing failed, and the events came at least at 98 % of the planned
- * rate. */
+/* The machine really carried the load: nothing failed, the events came at least at 98 % of the
+ * planned rate, and the server itself was at p99 no later than a tenth of the gap. */
 bool selftest_held(const struct selftest_row *row);
 
 #endif

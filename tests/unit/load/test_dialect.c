@@ -363,11 +363,11 @@ static void test_model_bytes(void **state)
     (void)state;
     rig_init(&r, llamacpp);
     dialect_llamacpp.learn(r.pages, "nobody", &f);
-    assert_int_equal(f.model_bytes, 0);
-    assert_string_equal(f.model_bytes_source, "");
+    assert_int_equal(f.model_bytes.value, 0);
+    assert_string_equal(f.model_bytes.source, "");
     dialect_llamacpp.learn(r.pages, "m", &f);
-    assert_int_equal(f.model_bytes, 18556686912);
-    assert_string_equal(f.model_bytes_source, "GET /v1/models meta.size");
+    assert_int_equal(f.model_bytes.value, 18556686912);
+    assert_string_equal(f.model_bytes.source, "GET /v1/models meta.size");
     rig_release(&r);
 }
 
@@ -399,8 +399,8 @@ static void test_vllm_model(void **state)
                  "{\"data\":[{\"id\":\"m\",\"owned_by\":\"vllm\",\"root\":\"%s\"}]}", rows[i].root);
         rig_init(&r, pages);
         dialect_vllm.learn(r.pages, "m", &f);
-        assert_string_equal(f.model, rows[i].model);
-        assert_string_equal(f.revision, rows[i].revision);
+        assert_string_equal(f.model.value, rows[i].model);
+        assert_string_equal(f.revision.value, rows[i].revision);
         rig_release(&r);
     }
 }

@@ -14,13 +14,17 @@ static void test_held(void **state)
     static const struct {
         int concurrency;
         int64_t gap_ms, failed;
-        double events_per_s;
+        double events_per_s, late_us;
         bool held;
     } rows[] = {
-        {1, 10, 0, 92.6, true},      {1, 10, 0, 90.8, true},
-        {1, 10, 0, 90.7, false},     {1000, 10, 0, 92592, true},
-        {1000, 10, 0, 80000, false}, {1000, 10, 1, 92592, false}, /* one request failed */
-        {1000, 25, 0, 39216, true},                               /* 1,275 ms a request */
+        {1, 10, 0, 92.6, 100, true},
+        {1, 10, 0, 90.8, 100, true},
+        {1, 10, 0, 90.7, 100, false},
+        {1000, 10, 0, 92592, 999, true},
+        {1000, 10, 0, 92592, 1001, false}, /* the server was late, by more than a millisecond */
+        {1000, 10, 0, 80000, 100, false},
+        {1000, 10, 1, 92592, 100, false}, /* one request failed */
+        {1000, 25, 0, 39216, 2400, true}, /* 1,275 ms a request */
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -29,7 +33,8 @@ static void test_held(void **state)
                                                   .tokens = 50,
                                                   .bundle = 1},
                                          .failed = rows[i].failed,
-                                         .events_per_s = rows[i].events_per_s};
+                                         .events_per_s = rows[i].events_per_s,
+                                         .server_late_us_p99 = rows[i].late_us};
         if (selftest_held(&row) != rows[i].held)
             fail_msg("row %zu", i);
     }
