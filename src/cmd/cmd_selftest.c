@@ -15,8 +15,8 @@
 /* Bundles and splits are about counting right, so one concurrency does. */
 enum {
     FEW = 64,
-    FEW_TOKENS = 50,
-    MANY_TOKENS = 200,
+    FEW_MS = 500,
+    MANY_MS = 2000,
     VARIANT_CONCURRENCY = 64,
     MAX_ROWS = PLAN_MAX_LEVELS + 2
 };
@@ -77,6 +77,8 @@ static bool measure_row(const struct clockwork_process *server, const char *tran
 
     for (size_t i = 0; i < ARRAY_LEN(gaps_ms); i++) {
         load->gap_ms = gaps_ms[i];
+        /* requests begin all the time, but do not become most of the work */
+        load->tokens = (load->concurrency < FEW ? FEW_MS : MANY_MS) / load->gap_ms;
         if (!selftest_measure(server->url, transport, load, ret, err))
             return false;
         if (selftest_held(ret))
@@ -109,7 +111,6 @@ static bool measure_rows(const struct selftest_settings *settings, const struct 
     bool ok = true;
     for (*ret_count = 0; *ret_count < count && ok; ++*ret_count) {
         struct selftest_load *load = &loads[*ret_count];
-        load->tokens = load->concurrency < FEW ? FEW_TOKENS : MANY_TOKENS;
         load->duration_ns = settings->duration_ns;
         ok = measure_row(&server, transports[settings->transport], load, &rows[*ret_count], err);
         if (!ok)

@@ -433,9 +433,10 @@ void event_parse(const char *p, size_t n, struct buf *scratch, struct event *ret
     json_decref(root);
 }
 
-void event_read(const char *p, size_t n, struct buf *scratch, struct event *ret)
+void event_read(struct event_memo *memo, const char *p, size_t n, struct buf *scratch,
+                struct event *ret)
 {
-    if (!event_scan(p, n, ret))
+    if (!event_scan(memo, p, n, ret))
         event_parse(p, n, scratch, ret);
 }
 

@@ -64,8 +64,12 @@ struct event {
     struct slice id;         /* escaped; the request's id, for engines that abort by it */
 };
 
-/* Fast path. False: not sure, *ret undefined, use event_parse. Never reads outside [p, p + n). */
-bool event_scan(const char *p, size_t n, struct event *ret);
+/* Fast path. False: not sure, *ret undefined, use event_parse. Never reads outside [p, p + n). What
+ * is found does not depend on the memo (NULL: none), only how fast: the events of one stream begin
+ * alike up to their text, and what begins as the one before is taken up where they part. */
+struct event_memo;
+struct event_memo *event_memo_new(void); /* the caller frees it, by free */
+bool event_scan(struct event_memo *memo, const char *p, size_t n, struct event *ret);
 
 /* Full parser. Always fills *ret; what is no JSON object is EVENT_MALFORMED. Bytes that are no
  * UTF-8 and half surrogate pairs are read as U+FFFD. Slices point into `scratch`, which is emptied
@@ -74,7 +78,8 @@ bool event_scan(const char *p, size_t n, struct event *ret);
 void event_parse(const char *p, size_t n, struct buf *scratch, struct event *ret);
 
 /* Both in order. */
-void event_read(const char *p, size_t n, struct buf *scratch, struct event *ret);
+void event_read(struct event_memo *memo, const char *p, size_t n, struct buf *scratch,
+                struct event *ret);
 
 /* Append the plain text of an escaped slice; half surrogate pairs become U+FFFD. */
 void event_unescape(struct slice s, struct buf *out);

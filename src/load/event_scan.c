@@ -166,8 +166,24 @@ struct level {
     uint32_t seen; /* bit i: key i came; for an array, 1: an element came */
 };
 
+/* Where the text of an answer's event begins, all before it is mostly what the event before said: a
+ * scan that stands there is kept, and the next one begins with it when its bytes are the same. */
+enum { MEMO_BYTES = 512, MEMO_DEPTH = 8 };
+
+struct event_memo {
+    size_t n; /* bytes up to the text's opening quote; 0: nothing is kept */
+    unsigned depth;
+    bool error_seen;
+    const struct key *key; /* of the text */
+    struct level levels[MEMO_DEPTH];
+    struct event_fields fields; /* slices point into bytes */
+    char bytes[MEMO_BYTES];
+};
+
 struct scan {
     const char *p, *end;
+    const char *start;
+    struct event_memo *memo; /* where to keep it; NULL: nowhere, or it is kept */
     struct event_fields *fields;
     unsigned depth;
     struct level levels[MAX_DEPTH];
@@ -449,6 +465,47 @@ static bool read_value(struct scan *s, const struct key *key)
     }
 }
 
+/* Make the slices of f, which point into the bytes at `from`, point to the same places of `to`. */
+static void move_slices(struct event_fields *f, const char *from, const char *to)
+{
+    for (size_t i = 0; i < TEXT_COUNT; i++)
+        if (f->text[i].n > 0)
+            f->text[i].p = to + (f->text[i].p - from);
+}
+
+static void keep_scan(struct scan *s, const struct key *key)
+{
+    struct event_memo *m = s->memo;
+    size_t n = (size_t)(s->p - s->start);
+
+    s->memo = NULL;
+    m->n = 0;
+    if (n > MEMO_BYTES || s->depth > MEMO_DEPTH)
+        return;
+    m->n = n;
+    m->depth = s->depth;
+    m->error_seen = s->error_seen;
+    m->key = key;
+    memcpy(m->levels, s->levels, s->depth * sizeof *s->levels);
+    memcpy(m->bytes, s->start, n);
+    m->fields = *s->fields;
+    move_slices(&m->fields, s->start, m->bytes);
+}
+
+/* False: the payload begins in another way. */
+static bool take_up_scan(struct scan *s, const struct event_memo *m)
+{
+    if (m->n == 0 || (size_t)(s->end - s->start) <= m->n || memcmp(s->start, m->bytes, m->n) != 0)
+        return false;
+    s->p = s->start + m->n;
+    s->depth = m->depth;
+    s->error_seen = m->error_seen;
+    memcpy(s->levels, m->levels, m->depth * sizeof *s->levels);
+    *s->fields = m->fields;
+    move_slices(s->fields, m->bytes, s->start);
+    return true;
+}
+
 /* One member of an object or one element of an array. Several choices are a doubt: which of them
  * speaks is not for the fast path to say. */
 static bool read_item(struct scan *s)
@@ -465,26 +522,42 @@ static bool read_item(struct scan *s)
             return false;
         level->seen = 1;
     }
+    bool is_text = (key->flags & (TAKES_TEXT | TAKES_WORD)) == TAKES_TEXT &&
+                   (level->place == PLACE_DELTA || level->place == PLACE_CHOICE);
+    if (is_text && s->memo && s->p < s->end && *s->p == '"')
+        keep_scan(s, key);
     return read_value(s, key);
 }
 
-bool event_scan(const char *p, size_t n, struct event *ret)
+struct event_memo *event_memo_new(void)
+{
+    return mem_alloc(sizeof(struct event_memo));
+}
+
+bool event_scan(struct event_memo *memo, const char *p, size_t n, struct event *ret)
 {
     static const struct key root = {.object = PLACE_ROOT};
     struct event_fields fields;
     struct scan s;
 
-    s.p = p;
+    s.p = s.start = p;
     s.end = p + n;
     s.depth = 0;
     s.error_seen = false;
     s.fields = &fields;
-    skip_space(&s);
-    if (s.p == s.end || *s.p != '{')
-        return event_is_plain(p, n, ret);
-    event_fields_init(&fields);
-    if (!open_level(&s, &root))
-        return false;
+    s.memo = NULL;
+    if (memo && take_up_scan(&s, memo)) {
+        if (!read_value(&s, memo->key))
+            return false;
+    } else {
+        s.memo = memo;
+        skip_space(&s);
+        if (s.p == s.end || *s.p != '{')
+            return event_is_plain(p, n, ret);
+        event_fields_init(&fields);
+        if (!open_level(&s, &root))
+            return false;
+    }
     while (s.depth > 0)
         if (!read_item(&s))
             return false;

@@ -167,7 +167,7 @@ static void on_event(void *ctx, const struct sse_event *sse)
     struct event e;
 
     buf_reset(&s->scratch);
-    event_read(sse->data, sse->len, &s->scratch, &e);
+    event_read(s->memo, sse->data, sse->len, &s->scratch, &e);
     if (e.kind == EVENT_EMPTY)
         return;
     if (e.kind == EVENT_DONE) {
@@ -282,11 +282,11 @@ static void find_error_in(struct stream *s, const struct buf *body)
         const char *p = body->p + at, *end = memchr(p, '\n', body->len - at);
         size_t n = end ? (size_t)(end - p) : body->len - at;
         if (at == 0) { /* it may be one document over many lines */
-            event_read(p, body->len, &s->scratch, &e);
+            event_read(NULL, p, body->len, &s->scratch, &e);
             if (e.has_error)
                 note_error(s, &e, p, body->len);
         }
-        event_read(p, n, &s->scratch, &e);
+        event_read(NULL, p, n, &s->scratch, &e);
         if (e.has_error)
             note_error(s, &e, p, n);
         at += n + 1;
@@ -472,6 +472,7 @@ void stream_init(struct stream *s, struct transport *t, struct loop *loop,
     s->lane = lane_new(t, &lane_callbacks, s);
     sse_init(&s->sse, SSE_EVENT_MAX, on_event, s);
     buf_init(&s->scratch, SCRATCH_MAX_BYTES);
+    s->memo = event_memo_new();
     buf_init(&s->plain, PLAIN_MAX_BYTES);
 }
 
@@ -486,6 +487,7 @@ void stream_release(struct stream *s)
     buf_release(&s->scratch);
     buf_release(&s->plain);
     free(s->stamps);
+    free(s->memo);
     memset(s, 0, sizeof *s);
 }
 

@@ -76,6 +76,7 @@ struct stream {
 
     /* private */
     struct sse sse;
+    struct event_memo *memo;   /* how its events begin */
     struct buf scratch, plain; /* full parser's text; body that is no event stream */
     struct loop_timer watchdog, kill;
     struct http_head head;

@@ -115,16 +115,16 @@ static struct figures bare_reader(const char *url, const struct load_case *c)
     int64_t large = answer_bytes(url, &(struct load_case){.bundle = c->bundle}, 200 * c->bundle);
     double event_bytes = (double)(large - small) / (100.0 * c->bundle);
     int epoll = epoll_create1(EPOLL_CLOEXEC);
+    int *fds = mem_array((size_t)c->streams, sizeof *fds);
 
     for (int i = 0; i < c->streams; i++) {
         struct epoll_event e = {.events = EPOLLIN};
-        e.data.fd = connect_to(url);
+        e.data.fd = fds[i] = connect_to(url);
         if (e.data.fd < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, e.data.fd, &e) != 0)
             return f;
     }
-    /* the descriptors follow one another: this process opens nothing else */
-    for (int fd = epoll + 1; fd <= epoll + c->streams; fd++) {
-        if (!ask(fd, c, 1 << 20))
+    for (int i = 0; i < c->streams; i++) {
+        if (!ask(fds[i], c, 1 << 20))
             return f;
         if (c->gap_ms)
             usleep((useconds_t)(100000 / c->streams));
@@ -210,8 +210,11 @@ static struct figures python_client(const char *url, const struct load_case *c, 
     struct figures f = {0};
     char command[1024], line[400];
 
-    snprintf(command, sizeof command, "exec python3 '%s' %s '%s' %d %lld %d %d", clients_script,
-             name, url, c->streams, (long long)c->gap_ms, WARM_MS, COUNTED_MS);
+    snprintf(command, sizeof command,
+             "for p in python3 /usr/bin/python3; do $p -c 'import %s' 2>/dev/null && exec $p '%s' "
+             "%s '%s' %d %lld %d %d; done",
+             name, clients_script, name, url, c->streams, (long long)c->gap_ms, WARM_MS,
+             COUNTED_MS);
     FILE *p = popen(command, "re"); /* NOLINT(cert-env33-c): a fixed script of this folder */
     if (!p)
         return f;
@@ -287,7 +290,7 @@ static void print_figure(double v, int width, int decimals)
 static void print_row(const char *name, const struct figures *f, double bare_ns)
 {
     if (!f->ok) {
-        printf("  %-8s did not hold this load\n", name);
+        printf("  %-8s no figures: not installed, or not able to hold this load\n", name);
         return;
     }
     printf("  %-8s", name);

@@ -46,6 +46,30 @@ static void inside(struct slice s, const char *p, size_t n)
     check(s.n == 0 || (s.p >= p && s.n <= n && s.p + s.n <= p + n));
 }
 
+/* The input's lines as the events of one stream: a memo changes nothing. */
+static void check_memo(const char *p, size_t size)
+{
+    struct event_memo *memo = event_memo_new();
+    const char *end = p + size;
+
+    while (p < end) {
+        struct event with, without;
+        const char *newline = memchr(p, '\n', (size_t)(end - p));
+        size_t n = (size_t)((newline ? newline : end) - p);
+        bool known = event_scan(NULL, p, n, &without);
+        check(event_scan(memo, p, n, &with) == known);
+        if (known) {
+            inside(with.text, p, n);
+            inside(with.id, p, n);
+            inside(with.finish, p, n);
+            inside(with.error, p, n);
+            same_event(&with, &without);
+        }
+        p += newline ? n + 1 : n;
+    }
+    free(memo);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const char *p = (const char *)data;
@@ -59,7 +83,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     inside(full.error, scratch.p, scratch.len);
     check((full.text.n > 0) == (full.channel != CHANNEL_NONE));
     check(full.has_error || (full.error.n == 0 && full.error_code == 0));
-    if (event_scan(p, size, &fast)) {
+    check_memo(p, size);
+    if (event_scan(NULL, p, size, &fast)) {
         inside(fast.text, p, size);
         inside(fast.id, p, size);
         same_event(&fast, &full);

@@ -74,13 +74,13 @@ static void check_rows(const struct want *rows, size_t count)
         char *copy = mem_array(n, 1);
         struct event e;
         memcpy(copy, rows[i].payload, n);
-        if (event_scan(copy, n, &e) == rows[i].slow)
+        if (event_scan(NULL, copy, n, &e) == rows[i].slow)
             fail_msg("event_scan %s: %s", rows[i].slow ? "accepts" : "refuses", rows[i].payload);
         if (!rows[i].slow)
             check_event(&e, &rows[i]);
         event_parse(copy, n, &scratch, &e);
         check_event(&e, &rows[i]);
-        event_read(copy, n, &scratch, &e);
+        event_read(NULL, copy, n, &scratch, &e);
         check_event(&e, &rows[i]);
         free(copy);
     }
@@ -201,7 +201,7 @@ static void test_escapes(void **state)
     (void)state;
     check_rows(escapes, ARRAY_LEN(escapes));
     buf_init(&plain, 64);
-    assert_true(event_scan("{\"response\":\"a\\u0000b\"}", 23, &e));
+    assert_true(event_scan(NULL, "{\"response\":\"a\\u0000b\"}", 23, &e));
     event_unescape(e.text, &plain);
     assert_int_equal(plain.len, 3);
     assert_memory_equal(plain.p, "a\0b", 3);
@@ -488,8 +488,8 @@ static void test_depth(void **state)
         buf_add_repeat(&payload, '[', depth - 1);
         buf_add_repeat(&payload, ']', depth - 1);
         buf_addc(&payload, '}');
-        assert_int_equal(event_scan(payload.p, payload.len, &e), depth <= 32);
-        event_read(payload.p, payload.len, &scratch, &e);
+        assert_int_equal(event_scan(NULL, payload.p, payload.len, &e), depth <= 32);
+        event_read(NULL, payload.p, payload.len, &scratch, &e);
         check_text(e.text, "a");
         buf_release(&payload);
         buf_release(&scratch);
@@ -505,7 +505,7 @@ static void test_slices(void **state)
     (void)state;
     buf_init(&scratch, 64);
     buf_init(&tiny, 2);
-    assert_true(event_scan(payload, sizeof payload - 1, &e));
+    assert_true(event_scan(NULL, payload, sizeof payload - 1, &e));
     assert_ptr_equal(e.id.p, payload + 7);
     assert_int_equal(e.text.n, 4);
     event_parse(payload, sizeof payload - 1, &scratch, &e);
@@ -640,16 +640,74 @@ static void test_error_body_is_bounded(void **state)
     buf_release(&message);
 }
 
+/* Events that begin alike, and what makes them differ: a memo changes nothing but the time. */
+static void test_memo(void **state)
+{
+    static const char *const payloads[] = {
+        "{\"id\":\"a\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"one\"}}]}",
+        "{\"id\":\"a\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"two\"}}],\"usage\":{"
+        "\"prompt_tokens\":3,\"completion_tokens\":2}}",
+        "{\"id\":\"a\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"\"},\"finish_reason\":"
+        "\"stop\"}]}",
+        /* the key again, which the scanner leaves to the parser */
+        "{\"id\":\"a\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\",\"content\":\"y\"}}]"
+        "}",
+        "{\"id\":\"a\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"\\u00e9\\n\"}}]}",
+        "{\"id\":\"a\",\"choices\":[{\"index\":0,\"delta\":{\"content\":", /* ends there */
+        "{\"id\":\"a\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"open",
+        "{\"id\":\"a\",\"choices\":[{\"index\":0,\"delta\":{\"content\":null}}]}",
+        "{\"id\":\"b\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"another id\"}}]}",
+        "{\"choices\":[{\"delta\":{\"reasoning\":\"hm\",\"content\":\"\"}}],\"id\":\"c\"}",
+        "{\"choices\":[{\"delta\":{\"reasoning\":\"\",\"content\":\"so\"}}],\"id\":\"c\"}",
+        "{\"error\":{\"message\":\"m\"},\"choices\":[{\"text\":\"t\"}]}",
+        "{\"error\":{\"message\":\"m\"},\"choices\":[{\"text\":\"u\"}]}",
+        "[DONE]",
+    };
+    struct event_memo *memo = event_memo_new();
+    (void)state;
+    /* every payload behind every other */
+    for (size_t i = 0; i < ARRAY_LEN(payloads) * ARRAY_LEN(payloads); i++) {
+        const char *pair[] = {payloads[i / ARRAY_LEN(payloads)], payloads[i % ARRAY_LEN(payloads)]};
+        for (size_t k = 0; k < 2; k++) {
+            struct event with, without;
+            size_t n = strlen(pair[k]);
+            bool known = event_scan(NULL, pair[k], n, &without);
+            assert_int_equal(event_scan(memo, pair[k], n, &with), known);
+            if (!known)
+                continue;
+            assert_int_equal(with.kind, without.kind);
+            assert_int_equal(with.channel, without.channel);
+            assert_int_equal(with.completion_tokens, without.completion_tokens);
+            assert_int_equal(with.has_error, without.has_error);
+            const struct slice a[] = {with.text, with.id, with.finish, with.error};
+            const struct slice b[] = {without.text, without.id, without.finish, without.error};
+            for (size_t f = 0; f < ARRAY_LEN(a); f++) {
+                assert_int_equal(a[f].n, b[f].n);
+                assert_true(a[f].n == 0 || a[f].p == b[f].p);
+            }
+        }
+    }
+    free(memo);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text),        cmocka_unit_test(test_escapes),
-        cmocka_unit_test(test_unescape),    cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_usage),       cmocka_unit_test(test_finish_kind),
-        cmocka_unit_test(test_errors),      cmocka_unit_test(test_malformed),
-        cmocka_unit_test(test_duplicates),  cmocka_unit_test(test_depth),
-        cmocka_unit_test(test_slices),      cmocka_unit_test(test_error_body),
-        cmocka_unit_test(test_error_kinds), cmocka_unit_test(test_error_body_is_bounded),
+        cmocka_unit_test(test_memo),
+        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_escapes),
+        cmocka_unit_test(test_unescape),
+        cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_usage),
+        cmocka_unit_test(test_finish_kind),
+        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_malformed),
+        cmocka_unit_test(test_duplicates),
+        cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_slices),
+        cmocka_unit_test(test_error_body),
+        cmocka_unit_test(test_error_kinds),
+        cmocka_unit_test(test_error_body_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
