@@ -73,7 +73,7 @@ static void write_heading(struct buf *out)
 static bool measure_row(const struct clockwork_process *server, const char *transport,
                         struct selftest_load *load, struct selftest_row *ret, struct err *err)
 {
-    static const int64_t gaps_ms[] = {10, 12, 15, 20, 25, 30, 40, 50, 75, 100};
+    static const int64_t gaps_ms[] = {10, 12, 15, 20, 30, 50};
 
     for (size_t i = 0; i < ARRAY_LEN(gaps_ms); i++) {
         load->gap_ms = gaps_ms[i];
