@@ -269,9 +269,8 @@ static bool warm_streams(struct cell_run *run)
         return true;
     }
     if (!session_skipping(s)) {
-        run->failures = s->options->max_errors + 1;
-        run->failure = s->single.record.error;
-        err_prefix(&run->failure, "warming the context");
+        run->warm_failure = s->single.record.error;
+        err_prefix(&run->warm_failure, "warming the context");
     }
     return false;
 }

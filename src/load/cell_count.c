@@ -282,6 +282,11 @@ static const char *cause(const struct err *err)
     return p ? p + sizeof behind - 1 : err->text;
 }
 
+bool cell_failed_alike(const struct err *a, const struct err *b)
+{
+    return strcmp(cause(a), cause(b)) == 0;
+}
+
 static void count_failure(struct cell_run *run, const struct record *r)
 {
     if (run->failures++ == 0) {
@@ -289,7 +294,7 @@ static void count_failure(struct cell_run *run, const struct record *r)
         run->failure_at = r->close_at;
     }
     if (r->close_at - run->failure_at <= CELL_AT_ONCE_NS &&
-        strcmp(cause(&r->error), cause(&run->failure)) == 0)
+        cell_failed_alike(&r->error, &run->failure))
         run->failures_at_once++;
 }
 
@@ -344,6 +349,6 @@ void cell_end_request(struct cell_run *run, struct cell_stream *cs)
         learn_from_whole(run, r);
     if (failed)
         count_failure(run, r);
-    session_sample(run->s, &cs->stream, "decode", run->cell->context_tokens, run->count,
+    session_sample(run->s, &cs->stream, "decode", run->cell->context_tokens, run->cell->concurrency,
                    run->repeat);
 }

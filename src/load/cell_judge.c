@@ -322,6 +322,12 @@ static bool has_failed(struct cell_run *run, char *why, size_t size)
     return true;
 }
 
+static bool was_not_warmed(struct cell_run *run, char *why, size_t size)
+{
+    snprintf(why, size, "%s", run->warm_failure.text);
+    return run->warm_failure.code != ERR_NONE;
+}
+
 static bool had_cut_prompts(struct cell_run *run, char *why, size_t size)
 {
     if (run->prompts_cut == 0)
@@ -380,10 +386,10 @@ static const struct rule {
     bool (*holds)(struct cell_run *run, char *why, size_t size);
     bool needs_figures;
 } rules[] = {
-    {STATUS_ERROR, has_failed, false},    {STATUS_ERROR, had_cut_prompts, false},
-    {STATUS_LOOPED, has_looped, false},   {STATUS_ERROR, was_stopped, false},
-    {STATUS_SKIPPED, was_skipped, false}, {STATUS_ERROR, is_silent, false},
-    {STATUS_QUEUED, has_queued, true},
+    {STATUS_ERROR, has_failed, false},      {STATUS_ERROR, was_not_warmed, false},
+    {STATUS_ERROR, had_cut_prompts, false}, {STATUS_LOOPED, has_looped, false},
+    {STATUS_ERROR, was_stopped, false},     {STATUS_SKIPPED, was_skipped, false},
+    {STATUS_ERROR, is_silent, false},       {STATUS_QUEUED, has_queued, true},
 };
 
 static void keep_evidence(struct cell_run *run)

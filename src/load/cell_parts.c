@@ -203,7 +203,6 @@ static void add_tally(struct tally *into, const struct tally *from)
     into->tokens += from->tokens;
     into->completed += from->completed;
     into->reads += from->reads;
-    into->read_events += from->read_events;
     into->active_integral += from->active_integral;
     into->usage_fell |= from->usage_fell;
     into->cumulative |= from->cumulative;
@@ -241,19 +240,31 @@ static void add_part(struct cell_run *whole, const struct cell_run *part)
         whole->each_usage[i] += part->each_usage[i];
     }
     whole->repeat = part->repeat; /* the windows are the same */
-    if (part->failures > 0 && part->failure_at == whole->failure_at)
-        whole->failure = part->failure;
-    whole->failures_at_once += part->failures_at_once;
     whole->prompt_off |= part->prompt_off;
     whole->prompts_cut += part->prompts_cut;
     if (part->prompts_cut > 0)
         whole->cut_to = part->cut_to;
 }
 
+/* The first failure of all; and how many came with it: each part knows that of its own first one.
+ */
+static void add_failures(struct cell_run *whole)
+{
+    for (int i = 0; i < whole->part_count; i++) {
+        const struct cell_run *part = &whole->parts[i].run;
+        if (part->failures > 0 && part->failure_at == whole->failure_at)
+            whole->failure = part->failure;
+    }
+    for (int i = 0; i < whole->part_count; i++) {
+        const struct cell_run *part = &whole->parts[i].run;
+        if (part->failure_at - whole->failure_at <= CELL_AT_ONCE_NS &&
+            cell_failed_alike(&part->failure, &whole->failure))
+            whole->failures_at_once += part->failures_at_once;
+    }
+}
+
 void cell_join_parts(struct cell_run *run)
 {
-    int64_t t1 = run->t1;
-
     for (int i = 0; i < run->part_count; i++) {
         struct cell_part *part = &run->parts[i];
         pthread_mutex_lock(&part->lock);
@@ -266,8 +277,8 @@ void cell_join_parts(struct cell_run *run)
     cell_gather(run);
     for (int i = 0; i < run->part_count; i++)
         add_part(run, &run->parts[i].run);
+    add_failures(run);
     run->threads = run->part_count ? run->part_count : 1;
-    run->t1 = t1;
     if (run->part_count == 0) {
         run->cpu_all_ns = run->tally.cpu_ns[0];
         return;
