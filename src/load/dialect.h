@@ -18,7 +18,8 @@
 
 enum { DIALECT_NAMES = 5, DIALECT_SIGNS = 4, DIALECT_PLACES = 4, SOURCE_MAX = 128 };
 
-/* Each list holds a metric's names, the current one first, NULL-ended. Empty: not offered. */
+/* Each list holds a metric's names, the current one first, NULL-ended. Empty: not offered. A name
+ * may select series by a label: "name{label=\"value\"}". */
 struct metric_names {
     const char *running[DIALECT_NAMES];     /* requests being decoded */
     const char *waiting[DIALECT_NAMES];     /* requests in the queue */
