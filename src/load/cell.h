@@ -35,11 +35,12 @@ struct cell_stream {
     struct buf ending;
     char rid[40]; /* our id of the present request */
     struct request_window in;
-    bool ever_token; /* it has produced a token in this cell */
-    bool has_token;  /* its present request has */
-    size_t ttft;     /* where the present request's is in the tally */
-    int64_t last_at; /* the present request's newest token, in or before the window */
-    int64_t unread;  /* at the window's end */
+    int64_t prompt_tokens; /* of its newest request that ended and told; 0: none did */
+    bool ever_token;       /* it has produced a token in this cell */
+    bool has_token;        /* its present request has */
+    size_t ttft;           /* where the present request's is in the tally */
+    int64_t last_at;       /* the present request's newest token, in or before the window */
+    int64_t unread;        /* at the window's end */
 };
 
 /* One request's time between tokens, kept apart from the token source until the cell is over: what

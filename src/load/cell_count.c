@@ -313,9 +313,12 @@ static void learn_from_whole(struct cell_run *run, const struct record *r)
 
 /* Every request's prompt, where its answer tells: a server that cuts one in silence measures
  * something else than was asked for. */
-static void check_prompt(struct cell_run *run, const struct record *r)
+static void check_prompt(struct cell_run *run, struct cell_stream *cs)
 {
+    const struct record *r = &cs->stream.record;
     int64_t context = run->cell->context_tokens;
+    if (r->prompt_tokens > 0)
+        cs->prompt_tokens = r->prompt_tokens;
     run->prompt_off |= session_prompt_is_off(context, (double)r->prompt_tokens);
     if (!session_prompt_is_cut(run->s, context, r->prompt_tokens))
         return;
@@ -344,7 +347,7 @@ void cell_end_request(struct cell_run *run, struct cell_stream *cs)
     }
     cs->has_token = false;
     cs->in = (struct request_window){0};
-    check_prompt(run, r);
+    check_prompt(run, cs);
     if (r->outcome == OUTCOME_COMPLETE || r->outcome == OUTCOME_NO_DONE)
         learn_from_whole(run, r);
     if (failed)

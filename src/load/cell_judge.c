@@ -268,8 +268,8 @@ static void take_figures(struct cell_run *run, const struct window_view *view)
     compare_counts(run);
 }
 
-/* What the server counted of the prompts: said by the streams themselves, or else when their
- * context was warmed. */
+/* What the server counted of the prompts: said by the streams themselves, by their present request
+ * or the one before it where usage comes at the end; or else when their context was warmed. */
 static void judge_prompts(struct cell_run *run)
 {
     struct cell *c = run->cell;
@@ -280,6 +280,8 @@ static void judge_prompts(struct cell_run *run)
         const struct cell_stream *cs = &run->streams[i];
         const struct row_context *row = cs->own.words ? &cs->own : run->row;
         int64_t said = cs->stream.record.prompt_tokens;
+        if (said <= 0)
+            said = cs->prompt_tokens;
         if (said <= 0 && c->context_tokens > 0)
             said = row->prompt_tokens;
         if (said <= 0)

@@ -297,6 +297,8 @@ static void keep_subject(struct session *s)
     mem_set_string(&r->subject.revision, or_null(&f->revision));
     fact_known(s, "model", &f->model);
     fact_text(s, "served_model", served, s->options->model ? "option --model" : "GET /v1/models");
+    if (f->revision.value[0])
+        fact_known(s, "revision", &f->revision);
     fact_known(s, "quantization", &f->quantization);
     if (f->model_bytes.value > 0)
         fact_number(s, "model_bytes", &f->model_bytes);
