@@ -144,8 +144,10 @@ static void show(struct cell_run *run)
     else
         p->trace_count++;
     p->trace[p->trace_count - 1] = p->tok_s;
-    if (run->tally.lag && run->tally.lag->total)
-        p->client_lag_ms = ns_to_ms(hist_quantile_ns(run->tally.lag, 0.99));
+    if (run->part_count == 0)
+        cell_show_lag(run);
+    if (run->shown_lag_ns > 0)
+        p->client_lag_ms = ns_to_ms(run->shown_lag_ns);
     run->last_progress_shown = at;
     session_show(run->s);
 }

@@ -118,6 +118,7 @@ struct cell_run {
     bool looped;
     int64_t last_progress_shown;
     _Atomic int64_t shown_events;
+    _Atomic int64_t shown_lag_ns; /* p99 of the reads' lag, as of a moment ago */
 
     struct cell_part *parts; /* with several threads, each has one */
     int part_count;
@@ -132,6 +133,8 @@ void cell_open_window(struct cell_run *run, int64_t t0, int64_t duration_ns);
 void cell_close_window(struct cell_run *run);
 void cell_on_token(void *ctx, struct stream *stream, int64_t at, int64_t tokens);
 void cell_on_read(void *ctx, struct stream *stream, const struct read_stamp *stamp);
+/* Bring shown_lag_ns up to date, for a part: on its thread. */
+void cell_show_lag(struct cell_run *run);
 void cell_end_request(struct cell_run *run, struct cell_stream *cs); /* counts its outcome */
 /* Two failures in the same words, however far their requests had come. */
 bool cell_failed_alike(const struct err *a, const struct err *b);

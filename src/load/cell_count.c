@@ -248,6 +248,12 @@ void cell_on_read(void *ctx, struct stream *stream, const struct read_stamp *sta
         hist_record(run->tally.lag, stamp->at - stamp->kernel_at);
 }
 
+void cell_show_lag(struct cell_run *run)
+{
+    const struct hist *lag = run->tally.lag;
+    run->shown_lag_ns = lag->total ? hist_quantile_ns(lag, 0.99) : 0;
+}
+
 /* A request that failed is part of no latency and no rate: what was counted of it in this window is
  * taken back, by its own stamps. */
 static void take_back(struct cell_run *run, struct cell_stream *cs)

@@ -84,6 +84,7 @@ const struct dialect dialect_sglang = {
             .kv_used = {"sglang:full_token_usage", "sglang:token_usage", "sglang_token_usage"},
             .prefix_hits = {"sglang:cached_tokens_total", "sglang_cached_tokens_total"},
         },
+    .metrics_option = "--enable-metrics",
     .count_tokens = count_tokens,
     .count_path = "/tokenize",
     .abort_path = "/abort_request",
