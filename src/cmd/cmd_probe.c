@@ -28,11 +28,13 @@ static void on_event(void *ctx, const char *level, const char *text)
 
 static void write_lines(const struct result *r, struct buf *out)
 {
-    size_t widest = 0;
+    size_t widest = 0, longest = 0;
     for (size_t i = 0; i < r->server.fact_count; i++) {
         const char *value = r->server.facts[i].value;
         size_t n = value ? text_width(value, strlen(value)) : strlen("unknown");
+        size_t name = strlen(r->server.facts[i].name);
         widest = n > widest ? n : widest;
+        longest = name > longest ? name : longest;
     }
     if (widest > 48)
         widest = 48;
@@ -44,7 +46,7 @@ static void write_lines(const struct result *r, struct buf *out)
         text_printable(source, sizeof source, f->source ? f->source : "",
                        strlen(f->source ? f->source : ""));
         size_t n = text_width(value, strlen(value));
-        buf_addf(out, "%-16s %s", f->name, value);
+        buf_addf(out, "%-*s %s", (int)longest, f->name, value);
         if (source[0]) {
             buf_add_repeat(out, ' ', n < widest ? widest - n : 0);
             buf_addf(out, "  %s", source);
@@ -67,12 +69,13 @@ static void write_json(const struct result *r, struct buf *out)
                                                f->value, "source", f->source));
     }
     json_t *root = json_pack(
-        "{s:s, s:{s:s?, s:s?, s:s?}, s:{s:s?, s:s?, s:s?}, s:{s:o, s:o, s:o}, s:o}", "url",
+        "{s:s, s:{s:s?, s:s?, s:s?}, s:{s:s?, s:s?, s:s?, s:s?}, s:{s:o, s:o, s:o}, s:o}", "url",
         r->server.url, "engine", "name", r->engine.name, "version", r->engine.version, "build",
         r->engine.build, "subject", "model", r->subject.model, "served_model",
-        r->subject.served_model, "quantization", r->subject.quantization, "server", "context_limit",
-        number_or_null(r->server.context_limit), "kv_budget", number_or_null(r->server.kv_budget),
-        "max_running", number_or_null(r->server.max_running), "facts", facts);
+        r->subject.served_model, "revision", r->subject.revision, "quantization",
+        r->subject.quantization, "server", "context_limit", number_or_null(r->server.context_limit),
+        "kv_budget", number_or_null(r->server.kv_budget), "max_running",
+        number_or_null(r->server.max_running), "facts", facts);
     json_write(root, out);
     json_decref(root);
 }

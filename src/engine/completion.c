@@ -80,6 +80,8 @@ static void count_output(const struct completion *c)
     int64_t length = c->answer.prompt_tokens + c->tokens;
 
     n->finished_tokens += c->tokens;
+    n->finished_prompt += c->answer.prompt_tokens;
+    n->finished_cached += c->answer.cached_tokens;
     n->prompt_s += ns_to_s(c->first_token_at - c->arrived_at);
     n->predicted_s += ns_to_s(c->last_token_at - c->first_token_at);
     if (length > n->longest)

@@ -112,7 +112,7 @@ void face_tokenize(struct service *s, struct exchange *x)
     buf_addf(&out, "{\"count\":%zu,\"max_model_len\":%" PRId64 ",\"tokens\":", s->prompt.n,
              s->rules.context_limit);
     face_add_ids(&s->prompt, &out);
-    buf_adds(&out, ",\"token_strs\":null}");
+    buf_adds(&out, s->face->token_strings ? ",\"token_strs\":null}" : "}");
     service_reply(s, x, 200, s->face->json_type, &out);
     buf_release(&out);
 }
@@ -147,7 +147,7 @@ void face_detokenize(struct service *s, struct exchange *x)
     body_release(&body);
     if (ok) {
         buf_init(&out, 6 * text.len + 64);
-        buf_addf(&out, "{\"%s\":", strcmp(s->face->name, "llama.cpp") == 0 ? "content" : "prompt");
+        buf_addf(&out, "{\"%s\":", s->face->detokenized);
         buf_add_json_string(&out, text.p, text.len);
         buf_addc(&out, '}');
         service_reply(s, x, 200, s->face->json_type, &out);

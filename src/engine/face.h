@@ -45,6 +45,8 @@ struct face {
     const char *id_prefix[2];   /* by endpoint */
     int id_digits;              /* hexadecimal digits behind it */
     bool head_with_first_token; /* the response begins with the first token, not at once */
+    const char *detokenized;    /* /detokenize's member with the text; NULL: no such page */
+    bool token_strings;         /* /tokenize has a member for the tokens' texts */
     struct ask_rules rules;     /* served_model and context_limit are filled in at start */
 
     /* The event before the first text; NULL: none. */
@@ -74,7 +76,8 @@ struct completion;
 
 struct counters {
     int64_t requests, stopped, full_length, aborted, refused, broken;
-    int64_t finished_tokens; /* of requests that are over, however they ended */
+    /* of requests that are over, however they ended */
+    int64_t finished_tokens, finished_prompt, finished_cached;
     double prompt_s, predicted_s;
     int64_t longest; /* prompt and output of one sequence */
     struct prom_histogram ttft, token_gap, token_mean, latency, prompt, output, asked;

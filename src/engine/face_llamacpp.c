@@ -400,6 +400,7 @@ const struct face face_llamacpp = {
     .headers = "X-Accel-Buffering: no\r\n",
     .id_prefix = {"chatcmpl-", "chatcmpl-"},
     .id_digits = 32,
+    .detokenized = "content",
     .head_with_first_token = true,
     .rules = {.trims_output = true, .negative_is_all = true},
     .opener = opener,

@@ -279,8 +279,22 @@ static void abort_request(struct service *s, struct exchange *x)
     face_empty_ok(s, x);
 }
 
+/* What moves with every step; the totals of tokens only count requests that are over. An answer's
+ * first token is its prefill's. */
+static void realtime_tokens(const struct service *s, const struct engine_stats *e, struct prom *p)
+{
+    const struct prom_part parts[] = {
+        {"decode", (double)e->generated_tokens - (double)s->counters.ttft.n},
+        {"prefill_cache", (double)e->prefix_hits},
+        {"prefill_compute", (double)(e->prompt_tokens - e->prefix_hits)},
+    };
+    prom_parts(p, "sglang:realtime_tokens_total", "counter", "Tokens so far.", "mode", parts,
+               ARRAY_LEN(parts));
+}
+
 static void metrics(struct service *s, struct exchange *x)
 {
+    const struct counters *n = &s->counters;
     struct engine_stats e;
     struct complaint c;
     struct buf out, model;
@@ -292,10 +306,10 @@ static void metrics(struct service *s, struct exchange *x)
     }
     buf_init(&out, 1 << 20);
     buf_init(&model, 2048);
-    buf_adds(&model, "engine_type=\"unified\",");
     prom_label(&model, "model_name", s->rules.served_model);
     buf_adds(&model, ",pp_rank=\"0\",tp_rank=\"0\"");
-    struct prom p = {.out = &out, .after = model.p, .python = true};
+    struct prom p = {
+        .out = &out, .before = "engine_type=\"unified\"", .after = model.p, .python = true};
     engine_read_stats(s->engine, &e);
     const struct {
         const char *name, *type, *help;
@@ -307,21 +321,23 @@ static void metrics(struct service *s, struct exchange *x)
         {"sglang:token_usage", "gauge", "Share of the tokens in use.", e.kv_used},
         {"sglang:full_token_usage", "gauge", "Share of the tokens in use.", e.kv_used},
         {"sglang:max_total_num_tokens", "gauge", "Size of the pool.", (double)e.kv_tokens},
-        {"sglang:prompt_tokens_total", "counter", "Prompt tokens.", (double)e.prompt_tokens},
-        {"sglang:generation_tokens_total", "counter", "Output tokens.", (double)e.generated_tokens},
-        {"sglang:cached_tokens_total", "counter", "Cached prompt tokens.", (double)e.prefix_hits},
+        {"sglang:prompt_tokens_total", "counter", "Prompt tokens.", (double)n->finished_prompt},
+        {"sglang:generation_tokens_total", "counter", "Output tokens.", (double)n->finished_tokens},
+        {"sglang:cached_tokens_total", "counter", "Cached prompt tokens.",
+         (double)n->finished_cached},
         {"sglang:num_retractions_total", "counter", "Sequences retracted.", (double)e.preemptions},
         {"sglang:num_requests_total", "counter", "Requests that ended.",
-         (double)(s->counters.stopped + s->counters.full_length)},
+         (double)(n->stopped + n->full_length)},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
         prom_value(&p, rows[i].name, rows[i].type, rows[i].help, rows[i].value);
+    realtime_tokens(s, &e, &p);
     prom_histogram_write(&p, "sglang:time_to_first_token_seconds", "Time to the first token.",
-                         &s->counters.ttft);
+                         &n->ttft);
     prom_histogram_write(&p, "sglang:inter_token_latency_seconds", "Time between tokens.",
-                         &s->counters.token_gap);
+                         &n->token_gap);
     prom_histogram_write(&p, "sglang:e2e_request_latency_seconds", "Time to the last token.",
-                         &s->counters.latency);
+                         &n->latency);
     service_reply(s, x, 200, "text/plain; version=0.0.4; charset=utf-8", &out);
     buf_release(&out);
     buf_release(&model);
@@ -356,6 +372,7 @@ const struct face face_sglang = {
     .headers = "",
     .id_prefix = {"", ""},
     .id_digits = 32,
+    .detokenized = "text",
     .rules = {.text_max_output = 16},
     .opener = opener,
     .frame = frame,

@@ -346,6 +346,8 @@ const struct face face_vllm = {
     .headers = "",
     .id_prefix = {[ENDPOINT_CHAT] = "chatcmpl-", [ENDPOINT_TEXT] = "cmpl-"},
     .id_digits = 16,
+    .detokenized = "prompt",
+    .token_strings = true,
     .rules = {.text_max_output = 16,
               .checks_model = true,
               .trims_output = true,

@@ -144,8 +144,10 @@ static void show(struct cell_run *run)
     else
         p->trace_count++;
     p->trace[p->trace_count - 1] = p->tok_s;
-    if (run->tally.lag && run->tally.lag->total)
-        p->client_lag_ms = ns_to_ms(hist_quantile_ns(run->tally.lag, 0.99));
+    if (run->part_count == 0)
+        cell_show_lag(run);
+    if (run->shown_lag_ns > 0)
+        p->client_lag_ms = ns_to_ms(run->shown_lag_ns);
     run->last_progress_shown = at;
     session_show(run->s);
 }
@@ -269,9 +271,8 @@ static bool warm_streams(struct cell_run *run)
         return true;
     }
     if (!session_skipping(s)) {
-        run->failures = s->options->max_errors + 1;
-        run->failure = s->single.record.error;
-        err_prefix(&run->failure, "warming the context");
+        run->warm_failure = s->single.record.error;
+        err_prefix(&run->warm_failure, "warming the context");
     }
     return false;
 }

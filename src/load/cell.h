@@ -35,11 +35,12 @@ struct cell_stream {
     struct buf ending;
     char rid[40]; /* our id of the present request */
     struct request_window in;
-    bool ever_token; /* it has produced a token in this cell */
-    bool has_token;  /* its present request has */
-    size_t ttft;     /* where the present request's is in the tally */
-    int64_t last_at; /* the present request's newest token, in or before the window */
-    int64_t unread;  /* at the window's end */
+    int64_t prompt_tokens; /* of its newest request that ended and told; 0: none did */
+    bool ever_token;       /* it has produced a token in this cell */
+    bool has_token;        /* its present request has */
+    size_t ttft;           /* where the present request's is in the tally */
+    int64_t last_at;       /* the present request's newest token, in or before the window */
+    int64_t unread;        /* at the window's end */
 };
 
 /* One request's time between tokens, kept apart from the token source until the cell is over: what
@@ -65,7 +66,7 @@ struct tally {
     struct doubles ttft_ms; /* NAN: taken back */
     struct span *spans;
     size_t span_count, span_cap;
-    int64_t reads, read_events;
+    int64_t reads;
     double active_integral;       /* streams x ns with a token, inside the window */
     int64_t cpu_ns[CELL_THREADS]; /* CPU time in the windows: the loop's thread, the loop guard's,
                                      the monitor's */
@@ -106,6 +107,7 @@ struct cell_run {
     struct outcomes outcomes;
     atomic_int failures;
     struct err failure;            /* the first one */
+    struct err warm_failure;       /* why the context could not be warmed; ERR_NONE: it was */
     _Atomic int64_t failure_at;    /* when it was */
     int failures_at_once;          /* those that said the same within a moment of it */
     bool opened_early, ready_late; /* how the window came to open before all were ready */
@@ -116,6 +118,7 @@ struct cell_run {
     bool looped;
     int64_t last_progress_shown;
     _Atomic int64_t shown_events;
+    _Atomic int64_t shown_lag_ns; /* p99 of the reads' lag, as of a moment ago */
 
     struct cell_part *parts; /* with several threads, each has one */
     int part_count;
@@ -130,7 +133,11 @@ void cell_open_window(struct cell_run *run, int64_t t0, int64_t duration_ns);
 void cell_close_window(struct cell_run *run);
 void cell_on_token(void *ctx, struct stream *stream, int64_t at, int64_t tokens);
 void cell_on_read(void *ctx, struct stream *stream, const struct read_stamp *stamp);
+/* Bring shown_lag_ns up to date, for a part: on its thread. */
+void cell_show_lag(struct cell_run *run);
 void cell_end_request(struct cell_run *run, struct cell_stream *cs); /* counts its outcome */
+/* Two failures in the same words, however far their requests had come. */
+bool cell_failed_alike(const struct err *a, const struct err *b);
 /* Streams with a token go up or down at this instant. */
 void cell_set_active(struct cell_run *run, int active, int64_t at);
 /* Is usage that grows with the text what this cell's tokens are? Not when it went down, nor when it

@@ -248,6 +248,12 @@ void cell_on_read(void *ctx, struct stream *stream, const struct read_stamp *sta
         hist_record(run->tally.lag, stamp->at - stamp->kernel_at);
 }
 
+void cell_show_lag(struct cell_run *run)
+{
+    const struct hist *lag = run->tally.lag;
+    run->shown_lag_ns = lag->total ? hist_quantile_ns(lag, 0.99) : 0;
+}
+
 /* A request that failed is part of no latency and no rate: what was counted of it in this window is
  * taken back, by its own stamps. */
 static void take_back(struct cell_run *run, struct cell_stream *cs)
@@ -282,6 +288,11 @@ static const char *cause(const struct err *err)
     return p ? p + sizeof behind - 1 : err->text;
 }
 
+bool cell_failed_alike(const struct err *a, const struct err *b)
+{
+    return strcmp(cause(a), cause(b)) == 0;
+}
+
 static void count_failure(struct cell_run *run, const struct record *r)
 {
     if (run->failures++ == 0) {
@@ -289,7 +300,7 @@ static void count_failure(struct cell_run *run, const struct record *r)
         run->failure_at = r->close_at;
     }
     if (r->close_at - run->failure_at <= CELL_AT_ONCE_NS &&
-        strcmp(cause(&r->error), cause(&run->failure)) == 0)
+        cell_failed_alike(&r->error, &run->failure))
         run->failures_at_once++;
 }
 
@@ -308,9 +319,12 @@ static void learn_from_whole(struct cell_run *run, const struct record *r)
 
 /* Every request's prompt, where its answer tells: a server that cuts one in silence measures
  * something else than was asked for. */
-static void check_prompt(struct cell_run *run, const struct record *r)
+static void check_prompt(struct cell_run *run, struct cell_stream *cs)
 {
+    const struct record *r = &cs->stream.record;
     int64_t context = run->cell->context_tokens;
+    if (r->prompt_tokens > 0)
+        cs->prompt_tokens = r->prompt_tokens;
     run->prompt_off |= session_prompt_is_off(context, (double)r->prompt_tokens);
     if (!session_prompt_is_cut(run->s, context, r->prompt_tokens))
         return;
@@ -339,11 +353,11 @@ void cell_end_request(struct cell_run *run, struct cell_stream *cs)
     }
     cs->has_token = false;
     cs->in = (struct request_window){0};
-    check_prompt(run, r);
+    check_prompt(run, cs);
     if (r->outcome == OUTCOME_COMPLETE || r->outcome == OUTCOME_NO_DONE)
         learn_from_whole(run, r);
     if (failed)
         count_failure(run, r);
-    session_sample(run->s, &cs->stream, "decode", run->cell->context_tokens, run->count,
+    session_sample(run->s, &cs->stream, "decode", run->cell->context_tokens, run->cell->concurrency,
                    run->repeat);
 }

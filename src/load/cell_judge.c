@@ -268,8 +268,8 @@ static void take_figures(struct cell_run *run, const struct window_view *view)
     compare_counts(run);
 }
 
-/* What the server counted of the prompts: said by the streams themselves, or else when their
- * context was warmed. */
+/* What the server counted of the prompts: said by the streams themselves, by their present request
+ * or the one before it where usage comes at the end; or else when their context was warmed. */
 static void judge_prompts(struct cell_run *run)
 {
     struct cell *c = run->cell;
@@ -280,6 +280,8 @@ static void judge_prompts(struct cell_run *run)
         const struct cell_stream *cs = &run->streams[i];
         const struct row_context *row = cs->own.words ? &cs->own : run->row;
         int64_t said = cs->stream.record.prompt_tokens;
+        if (said <= 0)
+            said = cs->prompt_tokens;
         if (said <= 0 && c->context_tokens > 0)
             said = row->prompt_tokens;
         if (said <= 0)
@@ -320,6 +322,12 @@ static bool has_failed(struct cell_run *run, char *why, size_t size)
     else
         snprintf(why, size, "%s", run->failure.text);
     return true;
+}
+
+static bool was_not_warmed(struct cell_run *run, char *why, size_t size)
+{
+    snprintf(why, size, "%s", run->warm_failure.text);
+    return run->warm_failure.code != ERR_NONE;
 }
 
 static bool had_cut_prompts(struct cell_run *run, char *why, size_t size)
@@ -380,10 +388,10 @@ static const struct rule {
     bool (*holds)(struct cell_run *run, char *why, size_t size);
     bool needs_figures;
 } rules[] = {
-    {STATUS_ERROR, has_failed, false},    {STATUS_ERROR, had_cut_prompts, false},
-    {STATUS_LOOPED, has_looped, false},   {STATUS_ERROR, was_stopped, false},
-    {STATUS_SKIPPED, was_skipped, false}, {STATUS_ERROR, is_silent, false},
-    {STATUS_QUEUED, has_queued, true},
+    {STATUS_ERROR, has_failed, false},      {STATUS_ERROR, was_not_warmed, false},
+    {STATUS_ERROR, had_cut_prompts, false}, {STATUS_LOOPED, has_looped, false},
+    {STATUS_ERROR, was_stopped, false},     {STATUS_SKIPPED, was_skipped, false},
+    {STATUS_ERROR, is_silent, false},       {STATUS_QUEUED, has_queued, true},
 };
 
 static void keep_evidence(struct cell_run *run)

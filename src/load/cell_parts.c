@@ -19,7 +19,8 @@ enum { MAX_THREADS = 64 };
 /* A thread is given as many streams as take half of its time. */
 static const double share_of_thread = 0.5;
 /* What an event costs before this client has measured itself, and how often a part looks up. */
-static const int64_t usual_cost_ns = 12 * NS_PER_US, turn_ns = 10 * NS_PER_MS;
+static const int64_t usual_cost_ns = 12 * NS_PER_US, turn_ns = 10 * NS_PER_MS,
+                     show_ns = 250 * NS_PER_MS;
 
 struct cell_part {
     struct cell_run run;
@@ -61,6 +62,7 @@ static void *work(void *ctx)
 {
     struct cell_part *part = ctx;
     struct cell_run *run = &part->run;
+    int64_t shown_at = 0;
 
     for (bool quit = false; !quit;) {
         int64_t wake_at = clock_now() + turn_ns;
@@ -68,6 +70,10 @@ static void *work(void *ctx)
         int64_t now = clock_now();
         if (run->window_open && now >= wake_at)
             hist_record(run->tally.late, now - wake_at);
+        if (now - shown_at >= show_ns) {
+            cell_show_lag(run);
+            shown_at = now;
+        }
         pthread_mutex_lock(&part->lock);
         if (part->job) {
             run->t0 = part->whole->t0;
@@ -171,7 +177,7 @@ void cell_each_part(struct cell_run *run, void (*job)(struct cell_run *part))
 void cell_gather(struct cell_run *run)
 {
     int opened = 0, with_token = 0, active = 0, failures = 0;
-    int64_t moved_at = 0, failure_at = 0;
+    int64_t moved_at = 0, failure_at = 0, lag_ns = 0;
 
     if (run->part_count == 0)
         return;
@@ -184,6 +190,8 @@ void cell_gather(struct cell_run *run)
         run->shown_events += atomic_exchange(&part->shown_events, 0);
         if (part->moved_at > moved_at)
             moved_at = part->moved_at;
+        if (part->shown_lag_ns > lag_ns)
+            lag_ns = part->shown_lag_ns;
         if (part->failure_at && (!failure_at || part->failure_at < failure_at))
             failure_at = part->failure_at;
     }
@@ -193,6 +201,7 @@ void cell_gather(struct cell_run *run)
     run->failures = failures;
     run->moved_at = moved_at;
     run->failure_at = failure_at;
+    run->shown_lag_ns = lag_ns;
 }
 
 /* --- the end --- */
@@ -203,7 +212,6 @@ static void add_tally(struct tally *into, const struct tally *from)
     into->tokens += from->tokens;
     into->completed += from->completed;
     into->reads += from->reads;
-    into->read_events += from->read_events;
     into->active_integral += from->active_integral;
     into->usage_fell |= from->usage_fell;
     into->cumulative |= from->cumulative;
@@ -241,19 +249,31 @@ static void add_part(struct cell_run *whole, const struct cell_run *part)
         whole->each_usage[i] += part->each_usage[i];
     }
     whole->repeat = part->repeat; /* the windows are the same */
-    if (part->failures > 0 && part->failure_at == whole->failure_at)
-        whole->failure = part->failure;
-    whole->failures_at_once += part->failures_at_once;
     whole->prompt_off |= part->prompt_off;
     whole->prompts_cut += part->prompts_cut;
     if (part->prompts_cut > 0)
         whole->cut_to = part->cut_to;
 }
 
+/* The first failure of all; and how many came with it: each part knows that of its own first one.
+ */
+static void add_failures(struct cell_run *whole)
+{
+    for (int i = 0; i < whole->part_count; i++) {
+        const struct cell_run *part = &whole->parts[i].run;
+        if (part->failures > 0 && part->failure_at == whole->failure_at)
+            whole->failure = part->failure;
+    }
+    for (int i = 0; i < whole->part_count; i++) {
+        const struct cell_run *part = &whole->parts[i].run;
+        if (part->failure_at - whole->failure_at <= CELL_AT_ONCE_NS &&
+            cell_failed_alike(&part->failure, &whole->failure))
+            whole->failures_at_once += part->failures_at_once;
+    }
+}
+
 void cell_join_parts(struct cell_run *run)
 {
-    int64_t t1 = run->t1;
-
     for (int i = 0; i < run->part_count; i++) {
         struct cell_part *part = &run->parts[i];
         pthread_mutex_lock(&part->lock);
@@ -266,8 +286,8 @@ void cell_join_parts(struct cell_run *run)
     cell_gather(run);
     for (int i = 0; i < run->part_count; i++)
         add_part(run, &run->parts[i].run);
+    add_failures(run);
     run->threads = run->part_count ? run->part_count : 1;
-    run->t1 = t1;
     if (run->part_count == 0) {
         run->cpu_all_ns = run->tally.cpu_ns[0];
         return;

@@ -18,7 +18,8 @@
 
 enum { DIALECT_NAMES = 5, DIALECT_SIGNS = 4, DIALECT_PLACES = 4, SOURCE_MAX = 128 };
 
-/* Each list holds a metric's names, the current one first, NULL-ended. Empty: not offered. */
+/* Each list holds a metric's names, the current one first, NULL-ended. Empty: not offered. A name
+ * may select series by a label: "name{label=\"value\"}". */
 struct metric_names {
     const char *running[DIALECT_NAMES];     /* requests being decoded */
     const char *waiting[DIALECT_NAMES];     /* requests in the queue */
@@ -92,6 +93,7 @@ struct dialect {
     bool tells_more_loaded;       /* some facts are only there once the model has answered */
     const char *metrics_paths[3]; /* tried in this order; empty: "/metrics" */
     struct metric_names metrics;
+    const char *metrics_option; /* of its command line, that switches them on; NULL: they are on */
     /* Tokens of one user message, after the chat template where the server applies it; false when
      * it cannot be asked. Whether the count is to be believed is seen by comparing it with usage.
      */

@@ -113,6 +113,7 @@ const struct dialect dialect_llamacpp = {
             .prompt = {"llamacpp:prompt_tokens_total"},
             .kv_used = {"llamacpp:kv_cache_usage_ratio"},
         },
+    .metrics_option = "--metrics",
     .count_tokens = count_tokens,
     .count_path = "/apply-template, /tokenize",
     .load_path = "/slots",

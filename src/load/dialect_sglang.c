@@ -1,5 +1,8 @@
 /* dialect_sglang.c - SGLang: /server_info (older: /get_server_info), metrics when switched on,
- * aborts by request id, since a closed connection may go on decoding there. */
+ * aborts by request id, since a closed connection may go on decoding there.
+ *
+ * Its totals of tokens move only when a request ends; realtime_tokens_total moves with every step
+ * (the first token of an answer is none of its decode mode), in versions that have it. */
 #include "base/json.h"
 #include "load/dialect.h"
 
@@ -36,11 +39,12 @@ static void learn(struct pages *pages, const char *model, struct server_facts *f
                          "GET %s max_total_num_tokens x dp_size", path);
 }
 
+/* Every version takes a prompt, the newest ones messages as well: the text is counted without the
+ * chat template, which is the same for all. */
 static bool count_tokens(struct fetcher *f, const char *model, const char *text, int64_t *ret)
 {
-    json_t *answer = dialect_post(f, "/tokenize",
-                                  json_pack("{s:s, s:[{s:s, s:s}]}", "model", model, "messages",
-                                            "role", "user", "content", text));
+    json_t *answer =
+        dialect_post(f, "/tokenize", json_pack("{s:s, s:s}", "model", model, "prompt", text));
     bool ok = json_int_at(answer, "count", ret);
     json_decref(answer);
     return ok;
@@ -74,11 +78,13 @@ const struct dialect dialect_sglang = {
         {
             .running = {"sglang:num_running_reqs", "sglang_num_running_reqs"},
             .waiting = {"sglang:num_queue_reqs", "sglang_num_queue_reqs"},
-            .generated = {"sglang:generation_tokens_total", "sglang_generation_tokens_total"},
+            .generated = {"sglang:realtime_tokens_total{mode=\"decode\"}",
+                          "sglang_realtime_tokens_total{mode=\"decode\"}"},
             .prompt = {"sglang:prompt_tokens_total", "sglang_prompt_tokens_total"},
             .kv_used = {"sglang:full_token_usage", "sglang:token_usage", "sglang_token_usage"},
             .prefix_hits = {"sglang:cached_tokens_total", "sglang_cached_tokens_total"},
         },
+    .metrics_option = "--enable-metrics",
     .count_tokens = count_tokens,
     .count_path = "/tokenize",
     .abort_path = "/abort_request",

@@ -179,50 +179,99 @@ static bool copy_value(const struct label *label, char *out, size_t size)
     return true;
 }
 
+static bool is_same(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+    return a_len == b_len && memcmp(a, b, a_len) == 0;
+}
+
 bool metrics_label(const struct metric_line *line, const char *label, char *out, size_t size)
 {
     struct cursor c = {line->labels, line->labels + line->labels_len};
     struct label found;
     while (c.p < c.end && read_label(&c, &found))
-        if (found.name_len == strlen(label) && memcmp(found.name, label, found.name_len) == 0)
+        if (is_same(found.name, found.name_len, label, strlen(label)))
             return copy_value(&found, out, size);
     return false;
 }
 
-/* The next series of exactly this name. */
+/* Has the line the label that a selector, {label="value"}, asks for? */
+static bool is_selected(const struct metric_line *line, const char *selector)
+{
+    struct cursor c = {line->labels, line->labels + line->labels_len};
+    struct cursor s = {selector, selector + strlen(selector)};
+    struct label wanted, label;
+
+    if (!eat(&s, '{'))
+        return true;
+    if (!read_label(&s, &wanted))
+        return false;
+    while (c.p < c.end && read_label(&c, &label))
+        if (is_same(label.name, label.name_len, wanted.name, wanted.name_len))
+            return is_same(label.value, label.value_len, wanted.value, wanted.value_len);
+    return false;
+}
+
+/* The next series of exactly this name, and with the label that may stand behind it. */
 static bool next_of(const char *text, size_t n, size_t *pos, const char *name,
                     struct metric_line *ret)
 {
-    size_t len = strlen(name);
+    size_t len = strcspn(name, "{");
     struct cursor line;
     while (next_line(text, n, pos, &line)) {
         skip_blanks(&line);
         if ((size_t)(line.end - line.p) > len && memcmp(line.p, name, len) == 0 &&
-            !name_char(line.p[len], false) && read_line(line, ret))
+            !name_char(line.p[len], false) && read_line(line, ret) && is_selected(ret, name + len))
             return true;
     }
     return false;
 }
 
-/* One of several ranks that work on the same requests, and not the first. */
-static bool is_replica(const struct metric_line *line)
+/* The number of one of a line's ranks; 0 where it has none. */
+static int64_t rank_of(const struct metric_line *line, const char *label)
 {
-    static const char *const labels[] = {"tp_rank", "pp_rank"};
-    char rank[16];
-    for (size_t i = 0; i < ARRAY_LEN(labels); i++)
-        if (metrics_label(line, labels[i], rank, sizeof rank) && strcmp(rank, "0") != 0)
-            return true;
-    return false;
+    char text[16];
+    int64_t rank;
+    bool told = metrics_label(line, label, text, sizeof text) && num_parse_i64(text, &rank);
+    return told && rank >= 0 ? rank : 0;
+}
+
+/* The first tensor-parallel rank of each data-parallel one: 0, unless the tensor ranks are numbered
+ * through, as where attention alone is data-parallel. */
+enum { DP_RANKS = 256 };
+struct first_ranks {
+    int64_t tp[DP_RANKS];
+};
+
+static void find_first_ranks(const char *text, size_t n, const char *name, struct first_ranks *ret)
+{
+    struct metric_line line;
+    for (size_t i = 0; i < DP_RANKS; i++)
+        ret->tp[i] = INT64_MAX;
+    for (size_t pos = 0; next_of(text, n, &pos, name, &line);) {
+        int64_t dp = rank_of(&line, "dp_rank"), tp = rank_of(&line, "tp_rank");
+        if (dp < DP_RANKS && tp < ret->tp[dp])
+            ret->tp[dp] = tp;
+    }
+}
+
+/* One of several ranks that work on the same requests, and not the first. */
+static bool is_replica(const struct metric_line *line, const struct first_ranks *first)
+{
+    int64_t dp = rank_of(line, "dp_rank"), tp = rank_of(line, "tp_rank");
+    return rank_of(line, "pp_rank") > 0 || (dp < DP_RANKS && tp != first->tp[dp]);
 }
 
 bool metrics_sum(const char *text, size_t n, const char *name, const char *model, double *ret)
 {
     struct metric_line line;
+    struct first_ranks first;
     char of[256];
     double all = 0, ours = 0;
     size_t any = 0, named = 0;
+
+    find_first_ranks(text, n, name, &first);
     for (size_t pos = 0; next_of(text, n, &pos, name, &line);) {
-        if (isnan(line.value) || is_replica(&line))
+        if (isnan(line.value) || is_replica(&line, &first))
             continue;
         all += line.value;
         any++;

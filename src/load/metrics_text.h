@@ -25,10 +25,11 @@ bool metrics_next(const char *text, size_t n, size_t *pos, struct metric_line *r
 /* The value of one label of a line, unescaped into out; false when absent or longer than size. */
 bool metrics_label(const struct metric_line *line, const char *label, char *out, size_t size);
 
-/* Sum over all series whose name is exactly `name`; false when there is none. Left out are NaN
- * series; ranks that repeat one another's figures (labels tp_rank and pp_rank above 0;
- * data-parallel ranks do not); and, where some series say that they are `model`'s (model_name;
- * NULL: any), those that say they are another's. */
+/* Sum over all series whose name is exactly `name`, or those of them that have a certain label:
+ * `name{label="value"}`; false when there is none. Left out are NaN series; ranks that repeat one
+ * another's figures (pp_rank above 0, and all but the first tp_rank of each dp_rank); and, where
+ * some series say that they are `model`'s (model_name; NULL: any), those that say they are
+ * another's. */
 bool metrics_sum(const char *text, size_t n, const char *name, const char *model, double *ret);
 
 /* The same for the first name of a NULL-ended list that exists: metrics get renamed. */

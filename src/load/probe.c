@@ -297,6 +297,8 @@ static void keep_subject(struct session *s)
     mem_set_string(&r->subject.revision, or_null(&f->revision));
     fact_known(s, "model", &f->model);
     fact_text(s, "served_model", served, s->options->model ? "option --model" : "GET /v1/models");
+    if (f->revision.value[0])
+        fact_known(s, "revision", &f->revision);
     fact_known(s, "quantization", &f->quantization);
     if (f->model_bytes.value > 0)
         fact_number(s, "model_bytes", &f->model_bytes);
@@ -386,10 +388,13 @@ static void find_metrics(struct session *s)
         snprintf(s->facts.metrics_path, sizeof s->facts.metrics_path, "%s", paths[i]);
         s->has_metrics = monitor_read_metrics(s->fetcher, &s->metrics, &s->metrics_at_first);
     }
-    if (!s->has_metrics && s->dialect->metrics.running[0])
-        session_event(s, "warning",
-                      "%s gives no usable %s: queueing will be inferred from the streams",
-                      s->dialect->name, s->facts.metrics_path);
+    if (s->has_metrics || !s->dialect->metrics.running[0])
+        return;
+    const char *option = s->dialect->metrics_option;
+    session_event(s, "warning",
+                  "%s gives no usable %s: queueing will be inferred from the streams%s%s",
+                  s->dialect->name, s->facts.metrics_path,
+                  option ? "; it has metrics when started with " : "", option ? option : "");
 }
 
 bool session_probe(struct session *s, struct err *err)

@@ -10,6 +10,7 @@
 #ifndef TOKGRID_LOAD_PROMPT_H
 #define TOKGRID_LOAD_PROMPT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,11 +21,11 @@
 enum { PROMPT_MAX_BYTES = 64 << 20 };
 
 struct prompt_source {
-    uint64_t seed;   /* of the text; stored in the result */
-    uint64_t nonce;  /* of this run; not stored */
-    uint64_t nonces; /* how many were handed out */
-    struct buf file; /* the user's own text; empty: generated */
-    size_t *word_at; /* where each word of the file begins */
+    uint64_t seed;           /* of the text; stored in the result */
+    uint64_t nonce;          /* of this run; not stored */
+    _Atomic uint64_t nonces; /* how many were handed out */
+    struct buf file;         /* the user's own text; empty: generated */
+    size_t *word_at;         /* where each word of the file begins */
     size_t file_words;
 };
 
@@ -34,7 +35,7 @@ void prompt_source_release(struct prompt_source *s);
 /* Use this text instead of generated sentences. It must be UTF-8 with at least 50 words. */
 bool prompt_source_load(struct prompt_source *s, const char *path, struct err *err) ATTR_CHECK;
 
-/* A nonce no earlier prompt had. */
+/* A nonce no earlier prompt had, whichever thread asks. */
 uint64_t prompt_next_nonce(struct prompt_source *s);
 
 /* Append `words` words of the text that belongs to `stream` (each stream number is another text;

@@ -46,12 +46,11 @@ bool proxy_recognise(const struct page *page, struct known_text *ret)
         {page->via[0] ? page->via : NULL, "via"},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        char source[SOURCE_MAX];
         if (!rows[i].name)
             continue;
-        snprintf(ret->value, sizeof ret->value, "%s", rows[i].name);
-        snprintf(ret->source, sizeof ret->source, "GET %.80s, header %s", page->path,
-                 rows[i].header);
-        return true;
+        snprintf(source, sizeof source, "GET %.80s, header %s", page->path, rows[i].header);
+        return known_text_set(ret, rows[i].name, source);
     }
     return false;
 }

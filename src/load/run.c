@@ -335,7 +335,7 @@ static bool make_plan(struct session *s, struct err *err)
     if (ok && plan->context_count == 0)
         ok = err_set(err, ERR_USAGE,
                      "the plan has no context that fits the server's limit of %" PRId64
-                     " tokens with %" PRId64 " tokens of output",
+                     " tokens with %" PRId64 " tokens of output; lower --contexts or --max-output",
                      s->facts.context_limit.value, plan->max_output);
     if (ok && s->listener->on_plan)
         s->listener->on_plan(s->listener->ctx, s->result, notes.p);

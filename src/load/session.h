@@ -86,12 +86,12 @@ struct session {
     size_t row_count, row_cap;
     uint64_t next_text; /* texts and tasks are never used twice */
     _Atomic uint64_t next_task;
+    _Atomic uint64_t next_request; /* numbers our own ids of requests */
 
     struct monitor *monitor;
     struct hardware_probe *gpus;
     int64_t run_at;              /* monotonic: samples count from here */
     int64_t last_activity_at;    /* when our last request ended */
-    uint64_t next_request;       /* numbers our own ids of requests */
     int64_t idle_at;             /* when the server was last found idle, after all of that */
     double fastest_stream_tok_s; /* for the `window` capacity rule */
     double prefill_tok_s;        /* newest estimate */
@@ -120,7 +120,7 @@ void session_hide_key(const struct session *s, char *text);
 /* "URL wants an API key" or "refuses this one": what HTTP 401 and 403 mean. Returns false. */
 bool session_key_error(const struct session *s, int status, struct err *err);
 
-/* An id for a request that no other one has. */
+/* An id for a request that no other one has, whichever thread asks. */
 void session_request_id(struct session *s, char *out, size_t size);
 
 struct spread spread_of_summary(const struct summary *m);

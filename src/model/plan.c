@@ -46,21 +46,6 @@ static const struct preset presets[] = {
 };
 enum { PRESET_STANDARD = 1 };
 
-const char *prompt_mode_name(enum prompt_mode m)
-{
-    return prompt_mode_names[m];
-}
-
-const char *prefill_mode_name(enum prefill_mode m)
-{
-    return prefill_mode_names[m];
-}
-
-const char *capacity_rule_name(enum capacity_rule r)
-{
-    return capacity_rule_names[r];
-}
-
 static bool apply_preset(struct plan *p, const struct preset *from, struct err *err)
 {
     p->duration_ns = from->duration_ns;

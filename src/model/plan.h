@@ -102,8 +102,4 @@ struct plan_step {
 };
 size_t plan_order(const struct plan *p, struct plan_step *out, size_t max);
 
-const char *prompt_mode_name(enum prompt_mode m);
-const char *prefill_mode_name(enum prefill_mode m);
-const char *capacity_rule_name(enum capacity_rule r);
-
 #endif

@@ -34,8 +34,7 @@ enum cell_status {
 };
 const char *status_name(enum cell_status s);  /* "valid": the document's word */
 const char *status_label(enum cell_status s); /* "Requests queued": the page's word */
-bool status_from_name(const char *name, enum cell_status *ret);
-bool status_has_numbers(enum cell_status s); /* valid, queued; error keeps its own apart */
+bool status_has_numbers(enum cell_status s);  /* valid, queued; error keeps its own apart */
 
 /* Marks ride beside a status; a set of bits in memory, an array of names in the document. */
 enum cell_mark {
@@ -53,8 +52,7 @@ enum cell_mark {
     MARK_BUFFERED = 1 << 11,      /* events came in bundles: only the total is valid */
     MARK_COUNT = 12,
 };
-const char *mark_name(unsigned bit_index);  /* "client_limited" */
-const char *mark_words(unsigned bit_index); /* one sentence for a reader */
+const char *mark_name(unsigned bit_index); /* "client_limited" */
 
 /* What of the requests we would like to send the server obeys, as short requests have shown. */
 enum feature {

@@ -32,11 +32,6 @@ void transport_free(struct transport *t)
         t->ops->destroy(t);
 }
 
-const char *transport_kind(const struct transport *t)
-{
-    return t->ops->kind;
-}
-
 struct lane *lane_new(struct transport *t, const struct lane_events *events, void *ctx)
 {
     struct lane *l = t->ops->lane_create(t);
@@ -70,11 +65,6 @@ void lane_cancel(struct lane *l)
 {
     l->busy = false;
     l->transport->ops->cancel(l);
-}
-
-bool lane_busy(const struct lane *l)
-{
-    return l->busy;
 }
 
 const struct lane_times *lane_times(const struct lane *l)

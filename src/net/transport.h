@@ -60,7 +60,6 @@ struct lane;
 struct transport *transport_new(const char *kind, struct loop *loop,
                                 const struct endpoint *endpoint, struct err *err) ATTR_CHECK;
 void transport_free(struct transport *t); /* after all its lanes */
-const char *transport_kind(const struct transport *t);
 
 struct lane *lane_new(struct transport *t, const struct lane_events *events, void *ctx);
 void lane_free(struct lane *l); /* cancels; NULL is fine */
@@ -75,7 +74,6 @@ void lane_send(struct lane *l, const struct http_request *request);
 /* Forget the exchange and close its connection. No callback follows. */
 void lane_cancel(struct lane *l);
 
-bool lane_busy(const struct lane *l);
 const struct lane_times *lane_times(const struct lane *l);
 int64_t lane_unread(const struct lane *l); /* bytes the kernel still holds; 0 when not known */
 

@@ -118,7 +118,7 @@ def _prometheus(lines: list[str]) -> Reply:
 
 
 def tokenize(engine: Engine, body: Any) -> Reply:
-    """vLLM's and SGLang's: a prompt, or messages with the template around them."""
+    """vLLM's: a prompt, or messages with the template around them."""
     body = body if isinstance(body, dict) else {}
     text = body.get("prompt", "")
     count = engine.count_text(text) if isinstance(text, str) else 0
@@ -127,6 +127,13 @@ def tokenize(engine: Engine, body: Any) -> Reply:
     limit = engine.settings.max_model_len or None
     tokens = list(range(count))
     return json_reply({"count": count, "max_model_len": limit, "tokens": tokens})
+
+
+def sglang_tokenize(engine: Engine, body: Any) -> Reply:
+    """A prompt only, as in all but the newest versions."""
+    if isinstance(body, dict) and isinstance(body.get("prompt"), str):
+        return tokenize(engine, {"prompt": body["prompt"]})
+    return json_reply({"object": "error", "message": "Field required: body.prompt"}, 400)
 
 
 def prompt_of(body: Any) -> str:
@@ -187,12 +194,22 @@ def sglang_metrics(engine: Engine, _: Any) -> Reply:
     # What it was when something last ran, for as long as nothing does.
     lines += _series(f"{prefix}gen_throughput", "gauge", labels, [812.4] * len(labels))
     for name, values in (
-        ("generation_tokens_total", engine.output_total),
-        ("prompt_tokens_total", engine.prompt_total),
-        ("cached_tokens_total", engine.cached_total),
+        ("generation_tokens_total", engine.output_ended),
+        ("prompt_tokens_total", engine.prompt_ended),
+        ("cached_tokens_total", engine.cached_ended),
     ):
         counts = [float(value) for value in values] * settings.ranks
         lines += _series(prefix + name, "counter", labels, counts)
+    if settings.realtime:
+        decoded = [a - b for a, b in zip(engine.output_total, engine.firsts)]
+        fresh = [a - b for a, b in zip(engine.prompt_total, engine.cached_total)]
+        modes = {"decode": decoded, "prefill_cache": engine.cached_total, "prefill_compute": fresh}
+        lines += _series(
+            prefix + "realtime_tokens_total",
+            "counter",
+            [f'mode="{mode}",{label}' for mode in modes for label in labels],
+            [float(v) for values in modes.values() for v in values * settings.ranks],
+        )
     return _prometheus(lines)
 
 
@@ -224,7 +241,7 @@ def llamacpp_metrics(engine: Engine, _: Any) -> Reply:
     lines = []
     for name, kind, value in (
         ("prompt_tokens_total", "counter", sum(engine.prompt_total) - sum(engine.cached_total)),
-        ("tokens_predicted_total", "counter", engine.output_finished),
+        ("tokens_predicted_total", "counter", sum(engine.output_ended)),
         ("n_decode_total", "counter", sum(engine.output_total)),
         ("requests_processing", "gauge", sum(running)),
         ("requests_deferred", "gauge", sum(waiting)),
@@ -284,7 +301,7 @@ TABLE: dict[tuple[str, str, str], Handler] = {
     ("sglang", "GET", "/model_info"): sglang_model_info,
     ("sglang", "GET", "/get_model_info"): sglang_model_info,
     ("sglang", "GET", "/metrics"): sglang_metrics,
-    ("sglang", "POST", "/tokenize"): tokenize,
+    ("sglang", "POST", "/tokenize"): sglang_tokenize,
     ("sglang", "POST", "/abort_request"): sglang_abort,
     ("llamacpp", "GET", "/health"): healthy,
     ("llamacpp", "GET", "/props"): llamacpp_props,

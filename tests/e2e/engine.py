@@ -91,9 +91,13 @@ class Engine:
         self.prompts: deque[str] = deque(maxlen=REMEMBERED)
         # Totals per label set, as a server with several engines shows them.
         self.output_total = [0] * settings.labels
-        self.output_finished = 0  # tokens of the generations that are over
         self.prompt_total = [0] * settings.labels
         self.cached_total = [0] * settings.labels
+        self.firsts = [0] * settings.labels  # generations that have a token
+        # The same of the generations that are over.
+        self.output_ended = [0] * settings.labels
+        self.prompt_ended = [0] * settings.labels
+        self.cached_ended = [0] * settings.labels
         self.prefill_s_total = [0.0] * settings.labels  # of the generations that are over
         self.prefills = [0] * settings.labels
 
@@ -187,8 +191,10 @@ class Engine:
 
     def _leave(self, generation: Generation) -> None:
         self.running.remove(generation)
-        self.output_finished += generation.tokens
         label = generation.number % self.settings.labels
+        self.output_ended[label] += generation.tokens
+        self.prompt_ended[label] += generation.prompt_tokens
+        self.cached_ended[label] += generation.cached
         self.prefill_s_total[label] += generation.prefill_s
         self.prefills[label] += 1
         if self.waiting:
@@ -231,6 +237,7 @@ class Engine:
                 return
             thinking = generation.tokens < settings.think
             text = "".join(self._token_text(rng) for _ in range(tokens))
+            self.firsts[label] += generation.tokens == 0
             generation.tokens += tokens
             generation.decode_s = loop.time() - begin
             self.output_total[label] += tokens

@@ -216,6 +216,7 @@ class Settings:
         one_of("new", "old"),
         "vLLM's before its renames, SGLang's behind its gateway, trtllm-serve's without prefix",
     )
+    realtime: bool = setting(True, switch, "has SGLang's counters that move with every token")
     ranks: int = setting(1, number, "tensor-parallel ranks that all tell the same (SGLang)")
     labels: int = setting(1, number, "over how many label sets each metric is spread")
     busy: int = setting(0, number, "somebody else's running requests, for ever, in the metrics")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from emulator import Bench, Emulator, expect, text_of
@@ -175,7 +176,8 @@ def test_tokenizing_agrees_with_usage(bench: Bench) -> None:
         key = "content" if face == "llama.cpp" else "prompt"
         said = 'Wörld "q" 1234'
         tokens = engine.post("/tokenize", {key: said}).json["tokens"]
-        back = engine.post("/detokenize", {"tokens": tokens}).json[key]
+        answer = {"vllm": "prompt", "sglang": "text", "llama.cpp": "content"}[face]
+        back = engine.post("/detokenize", {"tokens": tokens}).json[answer]
         expect(back == said, f"{face}: {back!r}")
 
 
@@ -202,6 +204,26 @@ def test_counters(bench: Bench) -> None:
             expect(engine.post(empty, b"").status == 200, empty)
             after = _usage(engine, messages)["prompt_tokens_details"]["cached_tokens"]
             expect(after == 0, f"{face}: {after} cached after {empty}")
+
+
+def test_counters_that_wait(bench: Bench) -> None:
+    """SGLang's totals move when a request ends; what moves before is its realtime counter."""
+    engine = bench.emulator("--face sglang --speed 2 --max-model-len 4k")
+    decoded = 'sglang:realtime_tokens_total{engine_type="unified",mode="decode",'
+
+    def realtime() -> float:
+        lines = engine.get("/metrics").body.decode().splitlines()
+        return next(float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith(decoded))
+
+    engine.stream(max_tokens=9)
+    expect(realtime() == 8, f"{realtime()}: the first token is the prefill's")
+    body = {"messages": [{"role": "user", "content": "Go on."}], "max_tokens": 2000}
+    with engine.connect(CHAT, body | {"ignore_eos": True, "stream": True}):
+        while realtime() < 20:
+            time.sleep(0.02)
+        expect(engine.metrics()["generation_tokens_total"] == 9, "counted before its end")
+    engine.wait_metric("num_running_reqs", 0)
+    expect(engine.metrics()["generation_tokens_total"] >= 20, "an aborted request does not count")
 
 
 def _usage(engine: Emulator, messages: list[dict[str, str]]) -> dict[str, Any]:
@@ -290,6 +312,7 @@ TESTS = [
     ("pages: usage on the way", test_usage_on_the_way),
     ("pages: tokenizing agrees with usage", test_tokenizing_agrees_with_usage),
     ("pages: counters and the prefix cache", test_counters),
+    ("pages: counters that wait for a request's end", test_counters_that_wait),
     ("pages: histograms", test_histograms),
     ("pages: without metrics", test_no_metrics),
     ("pages: API key", test_api_key),

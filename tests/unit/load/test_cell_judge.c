@@ -472,6 +472,23 @@ static void test_prompt_off(void **state)
     }
 }
 
+/* Where usage comes at the end, the request before the unfinished one tells. */
+static void test_prompt_of_the_request_before(void **state)
+{
+    struct cell_rig r;
+    (void)state;
+    cell_rig_init(&r, 3, 1000);
+    for (int i = 0; i < 2; i++) {
+        rig_send(&r, i, 300);
+        r.run.streams[i].stream.record.prompt_tokens = 40 + 10 * i;
+        rig_end(&r, i, 400, OUTCOME_COMPLETE);
+    }
+    run_window(&r, 20);
+    cell_judge(&r.run, &r.view);
+    expect("prompt_tokens", r.cell.prompt_tokens, 45);
+    cell_rig_release(&r);
+}
+
 /* Bundles of `size` events that come in `reads` reads, a bundle every `every_ms`. */
 static void run_bundles(struct cell_rig *r, int size, int reads, double every_ms)
 {
@@ -611,6 +628,7 @@ int main(void)
         cmocka_unit_test(test_client_limited),
         cmocka_unit_test(test_unsteady),
         cmocka_unit_test(test_prompt_off),
+        cmocka_unit_test(test_prompt_of_the_request_before),
         cmocka_unit_test(test_buffered),
         cmocka_unit_test(test_cut_prompts),
         cmocka_unit_test(test_earlier_marks_stay),

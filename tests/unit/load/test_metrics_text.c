@@ -196,18 +196,46 @@ static void test_whose_series(void **state)
                                 "run{dp_rank=\"0\",tp_rank=\"1\",pp_rank=\"0\"} 5\n"
                                 "run{dp_rank=\"0\",tp_rank=\"0\",pp_rank=\"1\"} 5\n"
                                 "run{dp_rank=\"1\",tp_rank=\"0\"} 7\n";
+    /* tensor ranks that are numbered through, the later one first */
+    static const char through[] = "run{dp_rank=\"1\",tp_rank=\"3\"} 7\n"
+                                  "run{dp_rank=\"0\",tp_rank=\"0\"} 5\n"
+                                  "run{dp_rank=\"0\",tp_rank=\"1\"} 5\n"
+                                  "run{dp_rank=\"1\",tp_rank=\"2\"} 7\n"
+                                  "run{dp_rank=\"999\",tp_rank=\"8\"} 1\n"
+                                  "run{dp_rank=\"-1\",tp_rank=\"x\"} 2\n";
     static const char models[] = "run{model_name=\"a\"} 3\nrun{model_name=\"b\",engine=\"0\"} 4\n"
                                  "run{model_name=\"b\",engine=\"1\"} 5\nrun 100\n";
     double sum;
     (void)state;
     assert_true(metrics_sum(ranks, sizeof ranks - 1, "run", "a", &sum));
     assert_true(sum == 12);
+    assert_true(metrics_sum(through, sizeof through - 1, "run", "a", &sum));
+    assert_true(sum == 15);
     assert_true(metrics_sum(models, sizeof models - 1, "run", "b", &sum));
     assert_true(sum == 9);
     assert_true(metrics_sum(models, sizeof models - 1, "run", "nobody", &sum));
     assert_true(sum == 112);
     assert_true(metrics_sum(models, sizeof models - 1, "run", NULL, &sum));
     assert_true(sum == 112);
+}
+
+/* name{label="value"} is those series alone. */
+static void test_selected(void **state)
+{
+    static const char text[] = "made{engine=\"a\",mode=\"decode\"} 3\n"
+                               "made{mode=\"decode\",engine=\"b\"} 4\n"
+                               "made{mode=\"prefill\"} 100\nmade 50\n"
+                               "made_up{mode=\"decode\"} 8\n";
+    static const char *const none[] = {"made{mode=\"decod\"}", "made{mod=\"decode\"}", "made{",
+                                       "made{mode=decode}", "mad{mode=\"decode\"}"};
+    double sum;
+    (void)state;
+    assert_true(metrics_sum(text, sizeof text - 1, "made{mode=\"decode\"}", NULL, &sum));
+    assert_true(sum == 7);
+    assert_true(metrics_sum(text, sizeof text - 1, "made", NULL, &sum));
+    assert_true(sum == 157);
+    for (size_t i = 0; i < ARRAY_LEN(none); i++)
+        assert_false(metrics_sum(text, sizeof text - 1, none[i], NULL, &sum));
 }
 
 static void test_label_sums(void **state)
@@ -234,6 +262,7 @@ int main(void)
         cmocka_unit_test(test_sums),
         cmocka_unit_test(test_first_of_several_names),
         cmocka_unit_test(test_whose_series),
+        cmocka_unit_test(test_selected),
         cmocka_unit_test(test_label_sums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -321,21 +321,13 @@ static void test_order(void **state)
     assert_int_equal(plan_order(&p, steps, 6), 0);
 }
 
-static void test_names(void **state)
-{
-    (void)state;
-    assert_string_equal(prompt_mode_name(PROMPTS_DISTINCT), "distinct");
-    assert_string_equal(prefill_mode_name(PREFILL_STANDALONE), "standalone");
-    assert_string_equal(capacity_rule_name(CAPACITY_WINDOW), "window");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_presets),     cmocka_unit_test(test_context_lists),
         cmocka_unit_test(test_level_lists), cmocka_unit_test(test_trim),
         cmocka_unit_test(test_estimate),    cmocka_unit_test(test_budget),
-        cmocka_unit_test(test_order),       cmocka_unit_test(test_names),
+        cmocka_unit_test(test_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

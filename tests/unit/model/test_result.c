@@ -115,24 +115,16 @@ static void test_release_frees_every_field(void **state)
 static void test_words(void **state)
 {
     (void)state;
-    for (int s = 0; s < STATUS_COUNT; s++) {
-        enum cell_status back = STATUS_COUNT;
-        assert_true(status_from_name(status_name((enum cell_status)s), &back));
-        assert_int_equal(back, s);
+    for (int s = 0; s < STATUS_COUNT; s++)
         assert_true(strlen(status_label((enum cell_status)s)) > 0);
-    }
-    enum cell_status untouched = STATUS_LOOPED;
-    assert_false(status_from_name("Valid", &untouched));
-    assert_int_equal(untouched, STATUS_LOOPED);
+    assert_string_equal(status_name(STATUS_OVER_CAPACITY), "over_capacity");
     assert_true(status_has_numbers(STATUS_VALID));
     assert_true(status_has_numbers(STATUS_QUEUED));
     assert_false(status_has_numbers(STATUS_ERROR));
     assert_false(status_has_numbers(STATUS_LOOPED));
     assert_string_equal(status_label(STATUS_QUEUED), "Requests queued");
-    for (unsigned i = 0; i < MARK_COUNT; i++) {
+    for (unsigned i = 0; i < MARK_COUNT; i++)
         assert_non_null(mark_name(i));
-        assert_non_null(mark_words(i));
-    }
     assert_string_equal(mark_name(0), "client_limited");
     assert_string_equal(mark_name(9), "over_capacity");
 }

@@ -193,7 +193,8 @@ static void test_words(void **state)
         assert_string_equal(words_status(NULL, (enum cell_status)s),
                             status_label((enum cell_status)s));
     for (unsigned i = 0; i < MARK_COUNT; i++)
-        assert_string_equal(words_mark(NULL, i), mark_words(i));
+        for (size_t k = 0; langs[k]; k++)
+            assert_true(strlen(words_mark(langs[k], i)) > 0);
     assert_string_equal(words_kind(NULL, "simulated"), "Simulated");
     assert_string_equal(words_kind(langs[1], "simulated"), "模拟");
     assert_string_equal(words_kind(NULL, "odd"), "odd");
