@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/num.h"
+#include "base/open_files.h"
 #include "cmd/commands.h"
 #include "engine/service.h"
 #include "model/result.h"
@@ -147,17 +147,6 @@ static void catch_signals(struct loop *loop)
     (void)signal(SIGPIPE, SIG_IGN);
 }
 
-/* A stream is an open file; the usual soft limit would end at a thousand of them. */
-static void raise_file_limit(void)
-{
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-        limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
-    }
-}
-
 /* One line about what was served, on standard error: scripts read the other. */
 static void say_goodbye(const struct service *service)
 {
@@ -228,7 +217,7 @@ static int run(int argc, char **argv)
             .faults = &s.faults,
         };
         struct loop *loop = loop_new(&err);
-        raise_file_limit();
+        (void)open_files_raise(UINT64_MAX); /* a connection is a file */
         ok = loop && serve(loop, &options, &err);
         loop_free(loop);
     }
