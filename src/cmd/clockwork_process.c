@@ -52,12 +52,25 @@ _Noreturn static void serve(const struct clockwork_process *p, pid_t parent, int
     _exit(0);
 }
 
+/* All that the child writes, until it closes its end. */
+static void read_line(int in, char *line, size_t size)
+{
+    size_t n = 0;
+    ssize_t got;
+
+    while (n < size - 1 && (got = read(in, line + n, size - 1 - n)) != 0) {
+        if (got < 0 && errno != EINTR)
+            break;
+        n += got > 0 ? (size_t)got : 0;
+    }
+    line[n] = '\0';
+}
+
 bool clockwork_process_start(struct clockwork_process *p, struct err *err)
 {
     pid_t parent = getpid();
     int fds[2];
-    char line[ERR_TEXT_MAX] = "";
-    size_t n = 0;
+    char line[ERR_TEXT_MAX];
 
     p->pinned = sched_getaffinity(0, sizeof p->cpus, &p->cpus) == 0 && CPU_COUNT(&p->cpus) > 1;
     if (pipe(fds) != 0)
@@ -74,10 +87,8 @@ bool clockwork_process_start(struct clockwork_process *p, struct err *err)
         serve(p, parent, fds[1]);
     }
     close(fds[1]);
-    for (ssize_t got = 1; got > 0 && n<sizeof line - 1; n += got> 0 ? (size_t)got : 0)
-        got = read(fds[0], line + n, sizeof line - 1 - n);
+    read_line(fds[0], line, sizeof line);
     close(fds[0]);
-    line[n] = '\0';
     if (strncmp(line, "http://", 7) != 0) {
         clockwork_process_stop(p);
         return err_set(err, ERR_SYSTEM, "the clockwork server did not start: %s", line);

@@ -48,11 +48,13 @@ struct child {
 
 /* --- the engine --- */
 
-static void become_engine(int out)
+static void become_engine(pid_t parent, int out)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) /* it was gone before that */
+        _exit(127);
     (void)unsetenv("TOKGRID_ENGINE_API_KEY"); /* a key that the measurement does not have */
     (void)setsid();
     if (null >= 0 && dup2(null, STDIN_FILENO) >= 0 && dup2(null, STDERR_FILENO) >= 0 &&
@@ -106,9 +108,10 @@ static bool start_engine(struct child *engine, struct err *err)
 
     if (pipe2(ends, O_CLOEXEC) != 0)
         return err_set(err, ERR_SYSTEM, "cannot make a pipe: %s", strerror(errno));
+    pid_t parent = getpid();
     engine->pid = fork();
     if (engine->pid == 0)
-        become_engine(ends[1]);
+        become_engine(parent, ends[1]);
     close(ends[1]);
     bool ok = engine->pid > 0 ? read_url(ends[0], engine->url, sizeof engine->url, err)
                               : err_set(err, ERR_SYSTEM, "cannot fork: %s", strerror(errno));
@@ -139,7 +142,8 @@ static bool has_display(void)
     return (x && *x) || (wayland && *wayland);
 }
 
-/* In the background: a browser may stay. Its own words are not ours. */
+/* xdg-open returns at once, or stays as long as the browser that it became: what has not failed
+ * after two seconds has opened the page. Its own words are not ours. */
 static bool open_page(const char *path)
 {
     pid_t pid = fork();
@@ -156,9 +160,13 @@ static bool open_page(const char *path)
         execlp("xdg-open", "xdg-open", path, (char *)NULL);
         _exit(127);
     }
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    for (int i = 0; pid > 0 && i < 40; i++) {
+        pid_t ended = waitpid(pid, &status, WNOHANG);
+        if (ended != 0)
+            return ended == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+        clock_sleep(50 * NS_PER_MS);
+    }
+    return pid > 0;
 }
 
 static void show_page(const struct demo_settings *s, const char *path)

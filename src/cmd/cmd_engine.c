@@ -5,16 +5,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/num.h"
+#include "base/open_files.h"
+#include "base/text.h"
 #include "cmd/commands.h"
 #include "engine/service.h"
 #include "model/result.h"
 
-enum { FACE_UNSET = -1, CONTEXT_MIN = 64, CONTEXT_MAX = 1 << 24 };
+enum { FACE_UNSET = -1, CONTEXT_MIN = 64 };
 
 struct engine_settings {
     const char *profile, *from, *host, *served_model, *api_key, *faults_file;
@@ -55,6 +56,21 @@ static bool learn_from(struct engine_settings *s, struct profile *p, struct err 
     return ok;
 }
 
+/* A name that can be written in JSON and in a terminal, and that is kept whole. */
+static bool change_served_model(const char *name, struct profile *p, struct err *err)
+{
+    char printable[sizeof p->served_model];
+    size_t n = strlen(name), kept = text_printable(printable, sizeof printable, name, n);
+
+    if (n == 0 || kept != n || memcmp(printable, name, n) != 0)
+        return err_set(err, ERR_USAGE,
+                       "--served-model wants a name of 1 to %zu bytes of UTF-8 without control "
+                       "characters",
+                       sizeof printable - 1);
+    memcpy(p->served_model, printable, n + 1);
+    return true;
+}
+
 /* The options that override a profile. */
 static bool change_profile(const struct engine_settings *s, struct profile *p, struct err *err)
 {
@@ -68,8 +84,8 @@ static bool change_profile(const struct engine_settings *s, struct profile *p, s
         p->kv_tokens = s->kv_tokens;
     if (s->no_prefix_cache)
         p->prefix_cache = false;
-    if (s->served_model)
-        snprintf(p->served_model, sizeof p->served_model, "%s", s->served_model);
+    if (s->served_model && !change_served_model(s->served_model, p, err))
+        return false;
     if ((s->kv_tokens > 0 || s->max_model_len > 0) && p->kv_tokens < p->context_limit)
         return err_set(err, ERR_USAGE,
                        "one context of %s tokens does not fit a KV cache of %" PRId64
@@ -147,17 +163,6 @@ static void catch_signals(struct loop *loop)
     (void)signal(SIGPIPE, SIG_IGN);
 }
 
-/* A stream is an open file; the usual soft limit would end at a thousand of them. */
-static void raise_file_limit(void)
-{
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-        limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
-    }
-}
-
 /* One line about what was served, on standard error: scripts read the other. */
 static void say_goodbye(const struct service *service)
 {
@@ -178,6 +183,13 @@ static void say_goodbye(const struct service *service)
     fputc('\n', stderr);
 }
 
+/* The loop is about to go: from here a signal ends the program as it always does. */
+static void release_signals(void)
+{
+    (void)signal(SIGINT, SIG_DFL);
+    (void)signal(SIGTERM, SIG_DFL);
+}
+
 static bool serve(struct loop *loop, const struct service_options *options, struct err *err)
 {
     struct service *service = service_new(loop, options, err);
@@ -190,6 +202,7 @@ static bool serve(struct loop *loop, const struct service_options *options, stru
         err_set(err, ERR_SYSTEM, "cannot write to standard output: %s", strerror(errno));
     while (told && !signal_seen)
         loop_turn(loop, INT64_MAX);
+    release_signals();
     if (told)
         say_goodbye(service);
     service_free(service);
@@ -209,6 +222,10 @@ static int run(int argc, char **argv)
         return list_profiles();
     if (s.list_faults)
         return list_faults();
+    if (s.api_key && !*s.api_key) { /* "--api-key $UNSET" is no wish to serve everybody */
+        err_set(&err, ERR_USAGE, "--api-key is empty: give a key, or leave the option out");
+        return command_fail(&err);
+    }
     char *key = command_take_secret(s.api_key, "TOKGRID_ENGINE_API_KEY");
     profile = mem_alloc(sizeof *profile);
     bool ok = make_profile(&s, profile, &err) &&
@@ -228,7 +245,7 @@ static int run(int argc, char **argv)
             .faults = &s.faults,
         };
         struct loop *loop = loop_new(&err);
-        raise_file_limit();
+        (void)open_files_raise(UINT64_MAX); /* a connection is a file */
         ok = loop && serve(loop, &options, &err);
         loop_free(loop);
     }
@@ -287,7 +304,7 @@ static const struct option_row rows[] = {
     {.name = "max-model-len",
      OPTION_SIZE(S, max_model_len),
      .min = CONTEXT_MIN,
-     .max = CONTEXT_MAX,
+     .max = PROFILE_MAX_CONTEXT_LIMIT,
      .value = "TOKENS",
      .otherwise = "the profile's",
      .help = "Longest sequence, prompt and output."},

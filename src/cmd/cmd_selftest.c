@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/num.h"
+#include "base/open_files.h"
 #include "cmd/clockwork_process.h"
 #include "cmd/commands.h"
 #include "cmd/selftest_record.h"
@@ -91,11 +92,21 @@ static bool measure_row(const struct clockwork_process *server, const char *tran
     return true;
 }
 
-static bool measure_rows(const struct selftest_settings *settings, const struct plan *plan,
-                         struct selftest_row *rows, size_t *ret_count, struct err *err)
+static int most_streams(const struct selftest_load *loads, size_t count)
+{
+    int most = 1;
+    for (size_t i = 0; i < count; i++)
+        most = loads[i].concurrency > most ? loads[i].concurrency : most;
+    return most;
+}
+
+/* Measures and prints a row after the other; says what went wrong itself. */
+static int measure_rows(const struct selftest_settings *settings, const struct plan *plan,
+                        struct selftest_row *rows, size_t *ret_count)
 {
     struct selftest_load loads[MAX_ROWS];
     struct clockwork_process server;
+    struct err err = {0};
     struct buf line;
     size_t count = 0;
 
@@ -104,25 +115,28 @@ static bool measure_rows(const struct selftest_settings *settings, const struct 
     loads[count++] = (struct selftest_load){.concurrency = VARIANT_CONCURRENCY, .bundle = 4};
     loads[count++] =
         (struct selftest_load){.concurrency = VARIANT_CONCURRENCY, .bundle = 1, .split = true};
-    if (!clockwork_process_start(&server, err))
-        return false;
+    /* before the server is made: it inherits the limit, and needs as many */
+    if (!open_files_for(most_streams(loads, count), &err) ||
+        !clockwork_process_start(&server, &err))
+        return command_fail(&err);
     buf_init(&line, 4096);
     write_heading(&line);
-    bool ok = true;
-    for (*ret_count = 0; *ret_count < count && ok; ++*ret_count) {
+    int exit_code = EXIT_CODE_DONE;
+    for (*ret_count = 0; *ret_count < count && exit_code == EXIT_CODE_DONE; ++*ret_count) {
         struct selftest_load *load = &loads[*ret_count];
         load->duration_ns = settings->duration_ns;
-        ok = measure_row(&server, transports[settings->transport], load, &rows[*ret_count], err);
-        if (!ok)
+        if (!measure_row(&server, transports[settings->transport], load, &rows[*ret_count], &err)) {
+            exit_code = command_fail(&err);
             break;
+        }
         write_row(&rows[*ret_count], &line);
         if (!settings->json)
-            ok = command_print(&line) == EXIT_CODE_DONE;
+            exit_code = command_print(&line);
         buf_reset(&line);
     }
     buf_release(&line);
     clockwork_process_stop(&server);
-    return ok;
+    return exit_code;
 }
 
 static int selftest(int argc, char **argv)
@@ -138,9 +152,11 @@ static int selftest(int argc, char **argv)
     if (!command_parse(&cmd_selftest, argc, argv, &settings, &exit_code))
         return exit_code;
     (void)signal(SIGPIPE, SIG_IGN);
-    if (!plan_parse_levels(settings.concurrency, &plan, &err) ||
-        !measure_rows(&settings, &plan, rows, &count, &err))
+    if (!plan_parse_levels(settings.concurrency, &plan, &err))
         return command_fail(&err);
+    exit_code = measure_rows(&settings, &plan, rows, &count);
+    if (exit_code != EXIT_CODE_DONE)
+        return exit_code;
     json_t *document = selftest_document(rows, count, transports[settings.transport]);
     /* results name the client that measured: the own one */
     if (settings.transport == 0 && !selftest_record_write(document, &err))

@@ -264,6 +264,9 @@ static void on_timer(void *ctx)
 
 /* --- the header's promises --- */
 
+_Static_assert((int)PROFILE_MAX_CONTEXT_LIMIT <= (int)KV_POOL_MAX_BLOCKS,
+               "the longest sequence fits, whatever the block size");
+
 static int32_t block_budget(const struct profile *p, int block_size)
 {
     int64_t blocks = p->kv_tokens / block_size;

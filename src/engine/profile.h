@@ -23,6 +23,10 @@
 
 enum { PROFILE_MAX_CONTEXTS = 32, PROFILE_MAX_BATCHES = 32, PROFILE_MAX_CAUSES = 256 };
 
+/* The longest context limit: in blocks of a single token it still fits the largest pool
+ * (kv_pool.h), and an engine must hold one sequence at least. */
+enum { PROFILE_MAX_CONTEXT_LIMIT = 1 << 24 };
+
 /* Figures over contexts (rows) and batch sizes (columns), both ascending, at least one of each. NAN
  * in the grid while it is being filled means "not known"; grid_complete replaces each from its
  * neighbours. */

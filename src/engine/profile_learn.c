@@ -41,7 +41,7 @@ static const double rounding = 0.02;
  * the two published pages at 8K.) */
 static const double prefill_factor = 32;
 
-static const double most_tokens = 1e15; /* as in a result */
+static const double most_tokens = 1e15, most_window_s = 1e6; /* as in a result */
 
 /* Context 0 is a task alone; without a count by the server, as long as this program's own. */
 static const double shortest_prompt = 48;
@@ -413,7 +413,7 @@ static void learn_context_limit(struct learner *l)
     largest += (double)output_of(l->r);
     if (positive(l->r->server.context_limit))
         largest = l->r->server.context_limit;
-    l->p->context_limit = (int64_t)fmin(fmax(largest, 1), most_tokens);
+    l->p->context_limit = (int64_t)fmin(fmax(largest, 1), PROFILE_MAX_CONTEXT_LIMIT);
 }
 
 /* The budget that brings the over-capacity cells back: at least what the cells that ran needed by
@@ -532,7 +532,7 @@ bool profile_learn(const struct result *r, struct profile *ret, struct err *err)
     struct learner l = {
         .r = r,
         .settle_s = plan->settle_ns >= 0 ? ns_to_s(plan->settle_ns) : default_settle_s,
-        .window_s = ns_to_s(plan->duration_ns) * repeats,
+        .window_s = fmin(ns_to_s(plan->duration_ns) * repeats, most_window_s),
         .count = r->decode_count,
     };
     bool any = false;

@@ -16,7 +16,8 @@ enum {
     MEMO_MIN = 16 << 10, /* shorter texts are read as fast as they are remembered */
     MEMO_MAX = 64 << 20, /* ends are 32 bits; bodies are far smaller */
     LENGTH_SHIFT = 56,
-    MARK_LENGTH = 0xff, /* in the place of the length: a mark of the template */
+    MARK_LENGTH = 0x7f, /* in the place of the length: a mark of the template; numbers stay in 63
+                         * bits, which is as far as JSON readers go */
 };
 
 #define EACH(byte) ((uint64_t)(byte)*0x0101010101010101u)

@@ -8,7 +8,7 @@
  *
  * A token is its own text: the low seven bytes hold it, the first one lowest, the top byte holds
  * its length. So equal text has equal numbers, different text has different ones, and every number
- * can be turned back. The marks of the chat template are tokens of their own.
+ * can be turned back. All are below 2^63. The marks of the chat template are tokens of their own.
  *
  * Memory: a list keeps `max` tokens at most and only counts those beyond. */
 #ifndef TOKGRID_ENGINE_TOKENIZER_H

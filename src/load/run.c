@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/num.h"
+#include "base/open_files.h"
 #include "base/rand.h"
 #include "base/text.h"
 #include "base/uuid.h"
@@ -57,26 +57,14 @@ void run_skip(struct run_control *c)
 
 /* --- life cycle --- */
 
-/* One socket a stream, and some for everything else: better to know before than at stream 1,000. */
+/* One socket a stream. */
 static bool raise_file_limit(const struct run_options *o, struct err *err)
 {
-    struct rlimit limit;
-    rlim_t need = 64;
+    int most = 1;
 
     for (size_t i = 0; i < o->plan.level_count; i++)
-        if ((rlim_t)o->plan.levels[i] + 64 > need)
-            need = (rlim_t)o->plan.levels[i] + 64;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= need)
-        return true;
-    if (limit.rlim_max < need)
-        return err_set(err, ERR_SYSTEM,
-                       "concurrency %llu needs %llu open files, this system allows "
-                       "%llu; raise it (ulimit -Hn) or lower --concurrency",
-                       (unsigned long long)(need - 64), (unsigned long long)need,
-                       (unsigned long long)limit.rlim_max);
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
-    return true;
+        most = o->plan.levels[i] > most ? o->plan.levels[i] : most;
+    return open_files_for(most, err);
 }
 
 static bool begin(struct session *s, const struct run_options *o,

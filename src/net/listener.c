@@ -80,9 +80,11 @@ void listener_resume(struct listener *l)
     loop_change(l->loop, &l->watch, EPOLLIN);
 }
 
-static bool cannot_listen(const char *host, const char *port, const char *why, struct err *err)
+static bool cannot_listen(const char *host, const char *port, int problem, struct err *err)
 {
-    return err_set(err, ERR_SYSTEM, "cannot listen on %s port %s: %s", host, port, why);
+    return err_set(err, ERR_SYSTEM, "cannot listen on %s port %s: %s%s", host, port,
+                   strerror(problem),
+                   problem == EADDRINUSE ? "; end what listens there, or choose another port" : "");
 }
 
 static bool open_socket(struct listener *l, const char *host, const char *port, struct err *err)
@@ -103,7 +105,7 @@ static bool open_socket(struct listener *l, const char *host, const char *port, 
     }
     int problem = errno;
     freeaddrinfo(a);
-    return fine || cannot_listen(host, port, strerror(problem), err);
+    return fine || cannot_listen(host, port, problem, err);
 }
 
 static bool write_url(struct listener *l)
@@ -137,7 +139,7 @@ struct listener *listener_new(struct loop *loop, const char *host, uint16_t port
         host = "127.0.0.1";
     if (open_socket(l, host, port_text, err)) {
         if (!write_url(l))
-            cannot_listen(host, port_text, strerror(errno), err);
+            cannot_listen(host, port_text, errno, err);
         else if (loop_watch(loop, &l->watch, EPOLLIN, err))
             return l;
     }

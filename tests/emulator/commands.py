@@ -20,6 +20,10 @@ USAGE = [
     ("engine --face tgi", "--face: 'tgi' is none of"),
     ("engine --max-model-len 8k --kv-tokens 4k", "does not fit"),
     ("engine --port 70000", "--port must be from"),
+    ("engine --api-key=", "--api-key is empty"),
+    ("engine --served-model=", "--served-model wants a name"),
+    ("engine --served-model " + 160 * "m", "--served-model wants a name"),
+    ("engine --served-model a\x1b[2J", "--served-model wants a name"),
 ]
 
 
@@ -38,7 +42,7 @@ def test_port_in_use(bench: Bench) -> None:
     finished = bench.command(f"engine --port {engine.port}")
     lines = finished.stderr.strip().splitlines()
     expect(finished.code == 1 and len(lines) == 1, f"{finished.code}: {lines}")
-    expect(str(engine.port) in lines[0] and "use" in lines[0], lines[0])
+    expect(str(engine.port) in lines[0] and "use; end what listens" in lines[0], lines[0])
 
 
 def test_signals(bench: Bench) -> None:

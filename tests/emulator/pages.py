@@ -171,7 +171,11 @@ def test_tokenizing_agrees_with_usage(bench: Bench) -> None:
             asked = {"content": text, "add_special": True, "parse_special": True}
             count = len(engine.post("/tokenize", asked).json["tokens"])
         else:
-            count = engine.post("/tokenize", {"messages": messages}).json["count"]
+            answer = engine.post("/tokenize", {"messages": messages}).json
+            count = answer["count"]
+            back = engine.post("/detokenize", {"tokens": answer["tokens"]}).json["prompt"]
+            expect(back.startswith("<|im_start|>") and messages[-1]["content"] in back,
+                   f"{face}: {back!r}")
         expect(count == usage["prompt_tokens"], f"{face}: {count} and {usage}")
         key = "content" if face == "llama.cpp" else "prompt"
         said = 'Wörld "q" 1234'
