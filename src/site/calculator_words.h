@@ -2,7 +2,7 @@
 #ifndef TOKGRID_SITE_CALCULATOR_WORDS_H
 #define TOKGRID_SITE_CALCULATOR_WORDS_H
 
-#include "site/words.h"
+#include "site/site_words.h"
 
 enum site_word calculator_field_word(const char *name);    /* of calculator_fields */
 enum site_word calculator_group_word(const char *heading); /* of calculator_fields */

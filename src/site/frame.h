@@ -10,9 +10,9 @@
 #include <stdint.h>
 
 #include "report/html.h"
-#include "site/assets.h"
-#include "site/request.h"
-#include "site/words.h"
+#include "site/site_assets.h"
+#include "site/site_words.h"
+#include "site/web_request.h"
 
 struct frame {
     struct html html;

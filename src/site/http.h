@@ -15,8 +15,8 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "site/request.h"
-#include "site/response.h"
+#include "site/web_request.h"
+#include "site/web_response.h"
 
 struct http_options {
     const char *listen; /* "127.0.0.1:8080", "[::1]:0", "localhost:80": port 0 picks one */

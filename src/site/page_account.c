@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "report/plain.h"
-#include "site/pages.h"
+#include "site/site_pages.h"
 
 /* ---- in and up ------------------------------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
 
 #include "report/words.h"
 #include "site/board_words.h"
-#include "site/pages.h"
+#include "site/site_pages.h"
 
 static const enum site_word names[STORE_METRICS] = {
     [STORE_SINGLE] = SITE_METRIC_SINGLE,       [STORE_TOTAL] = SITE_METRIC_TOTAL,

@@ -8,7 +8,7 @@
 #include "report/headline.h"
 #include "report/views.h"
 #include "report/words.h"
-#include "site/pages.h"
+#include "site/site_pages.h"
 
 enum { RATIO_STEPS = 7 }; /* q0 .. q6 in site.css: much less, ..., the same, ..., much more */
 

@@ -5,7 +5,7 @@
 #include "report/plain.h"
 #include "report/words.h"
 #include "site/board_words.h"
-#include "site/pages.h"
+#include "site/site_pages.h"
 
 /* ---- shared ---------------------------------------------------------------------------------- */
 

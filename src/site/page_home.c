@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "site/board_words.h"
-#include "site/pages.h"
+#include "site/site_pages.h"
 
 void page_error_write(struct frame *f, int status, const char *text)
 {

@@ -7,7 +7,7 @@
 #include "report/headline.h"
 #include "site/calculator_presets.h"
 #include "site/calculator_words.h"
-#include "site/pages.h"
+#include "site/site_pages.h"
 
 /* ---- the form -------------------------------------------------------------------------------- */
 

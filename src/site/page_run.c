@@ -5,7 +5,7 @@
 #include "report/headline.h"
 #include "report/page.h"
 #include "report/plain.h"
-#include "site/pages.h"
+#include "site/site_pages.h"
 #include "site/stamp_text.h"
 
 static void write_state(struct frame *f, const struct run_page *p)

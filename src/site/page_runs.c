@@ -4,7 +4,7 @@
 
 #include "report/views.h"
 #include "report/words.h"
-#include "site/pages.h"
+#include "site/site_pages.h"
 
 /* ---- the small matrix ------------------------------------------------------------------------ */
 

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "site/request.h"
-#include "site/words.h"
+#include "site/site_words.h"
+#include "site/web_request.h"
 
 struct visit;
 

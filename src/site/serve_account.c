@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "base/uuid.h"
-#include "site/pages.h"
 #include "site/publish.h"
 #include "site/serve.h"
+#include "site/site_pages.h"
 
 #define MINUTE_MS INT64_C(60000)
 

@@ -1,8 +1,8 @@
 /* serve_groups.c - models, organizations, hardware, users. */
 #include <string.h>
 
-#include "site/pages.h"
 #include "site/serve.h"
+#include "site/site_pages.h"
 
 enum { GROUP_RUNS = 24 };
 

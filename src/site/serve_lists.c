@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "site/pages.h"
 #include "site/serve.h"
+#include "site/site_pages.h"
 
 enum { HOME_RUNS = 6, HOME_BEST = 5, RUNS_PAGE = 24, FOUND_EACH = 12 };
 

@@ -6,8 +6,8 @@
 #include "base/num.h"
 #include "base/uuid.h"
 #include "model/gpu_bandwidth.h"
-#include "site/pages.h"
 #include "site/serve.h"
+#include "site/site_pages.h"
 
 enum { CHOICES = 40 };
 

@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "site/pages.h"
+#include "site/site_pages.h"
 
 enum { SESSION_S = 30 * 24 * 3600, VISIT_S = 24 * 3600 };
 

@@ -10,8 +10,8 @@
 #include "base/arena.h"
 #include "site/form_token.h"
 #include "site/frame.h"
-#include "site/response.h"
 #include "site/routes.h"
+#include "site/web_response.h"
 #include "store/store.h"
 
 struct visit {

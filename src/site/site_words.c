@@ -1,5 +1,5 @@
-/* words.c - look-ups in the generated tables. */
-#include "site/words.h"
+/* site_words.c - look-ups in the generated tables. */
+#include "site/site_words.h"
 
 #include <string.h>
 #include <strings.h>

@@ -1,9 +1,9 @@
-/* pages.h - the pages of the site: what each shows, and the pure function that writes it.
+/* site_pages.h - the pages of the site: what each shows, and the pure function that writes it.
  *
  * Each takes a frame that was begun by nobody yet and writes the whole document. What a struct
  * points to is borrowed. */
-#ifndef TOKGRID_SITE_PAGES_H
-#define TOKGRID_SITE_PAGES_H
+#ifndef TOKGRID_SITE_SITE_PAGES_H
+#define TOKGRID_SITE_SITE_PAGES_H
 
 #include "model/calculator.h"
 #include "model/result.h"

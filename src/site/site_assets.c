@@ -1,5 +1,5 @@
-/* assets.c - parts joined to files, and named by what is in them. */
-#include "site/assets.h"
+/* site_assets.c - parts joined to files, and named by what is in them. */
+#include "site/site_assets.h"
 
 #include <sodium.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* response.c - answers being put together. */
-#include "site/response.h"
+/* web_response.c - answers being put together. */
+#include "site/web_response.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* request.c - targets, forms and cookies, byte by byte: a grammar each, nothing tolerated. */
-#include "site/request.h"
+/* web_request.c - targets, forms and cookies, byte by byte: a grammar each, nothing tolerated. */
+#include "site/web_request.h"
 
 #include <stdlib.h>
 #include <string.h>

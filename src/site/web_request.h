@@ -1,10 +1,10 @@
-/* request.h - a request as handlers see it: parsed, bounded, and valid UTF-8 throughout.
+/* web_request.h - a request as handlers see it: parsed, bounded, and valid UTF-8 throughout.
  *
  * Pure: nothing here knows a socket. What does not parse is an error with one clear line, which the
  * caller answers by 400; nothing is repaired and nothing is guessed. Names are looked up exactly;
  * of values given twice the first counts. */
-#ifndef TOKGRID_SITE_REQUEST_H
-#define TOKGRID_SITE_REQUEST_H
+#ifndef TOKGRID_SITE_WEB_REQUEST_H
+#define TOKGRID_SITE_WEB_REQUEST_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,10 +1,10 @@
-/* words.h - the words of the site, one catalogue a language beside the report's.
+/* site_words.h - the words of the site, one catalogue a language beside the report's.
  *
  * SITE_X for each key of lang/<code>.msg and site_say_x() for each text with placeholders are made
  * by tools/make-words; numbers, dates and the words of results come from report/lang.h in the same
  * language. Where a function takes a language it may not be NULL. */
-#ifndef TOKGRID_SITE_WORDS_H
-#define TOKGRID_SITE_WORDS_H
+#ifndef TOKGRID_SITE_SITE_WORDS_H
+#define TOKGRID_SITE_SITE_WORDS_H
 
 #include "report/lang.h"
 #include "site/lang_words.h"

@@ -1,9 +1,9 @@
-/* response.h - what a handler answers: a status, a type, a body, headers and cookies.
+/* web_response.h - what a handler answers: a status, a type, a body, headers and cookies.
  *
  * Pure. How it travels (compression, ETag, length, security headers) is http.h's business. Header
  * values are ours or percent-encoded: response_header refuses line breaks all the same. */
-#ifndef TOKGRID_SITE_RESPONSE_H
-#define TOKGRID_SITE_RESPONSE_H
+#ifndef TOKGRID_SITE_WEB_RESPONSE_H
+#define TOKGRID_SITE_WEB_RESPONSE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
-/* assets.h - the files that pages bring along, kept in the program, by their names in URLs.
+/* site_assets.h - the files that pages bring along, kept in the program, by their names in URLs.
  *
  * A name holds a digest of the bytes, so that browsers may keep a file for ever. */
-#ifndef TOKGRID_SITE_ASSETS_H
-#define TOKGRID_SITE_ASSETS_H
+#ifndef TOKGRID_SITE_SITE_ASSETS_H
+#define TOKGRID_SITE_SITE_ASSETS_H
 
 #include <stddef.h>
 
