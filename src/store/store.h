@@ -229,6 +229,7 @@ enum store_run_state {
 };
 const char *store_run_state_name(enum store_run_state s); /* "draft" */
 bool store_run_state_from_name(const char *name, enum store_run_state *ret);
+bool store_run_is_listed(enum store_run_state s); /* public or flagged */
 
 /* Why a run is flagged: by a check of its figures, or by a moderator. */
 struct store_flag {
@@ -300,6 +301,7 @@ bool store_run_revise(struct store *s, const char *uid, const struct store_run_n
 /* Removes the run and all its documents for good. */
 bool store_run_delete(struct store *s, const char *uid, struct err *err) ATTR_CHECK;
 
+/* Public becomes flagged while the run has flags. */
 bool store_run_set_state(struct store *s, const char *uid, enum store_run_state state,
                          const char *reason, struct err *err) ATTR_CHECK;
 bool store_run_set_verified(struct store *s, const char *uid, bool verified,
@@ -377,7 +379,9 @@ bool store_runs_of(struct store *s, int64_t user, const struct store_page *page,
 
 /* A board ranks the valid cells of listed runs by one class of metric; classes never mix. A class
  * is ranked at a point: a context, a concurrency, both, or neither. Where one is left open, each
- * run stands with its best cell. Prefill and TTFT have no concurrency; single-stream has 1. */
+ * run stands with its best cell. Only `total` and `per_joule` have a concurrency to choose. Cells
+ * whose tokens were only counted as events and prefill rows that a cache helped are not ranked;
+ * simulated runs only among themselves, when the filter's kind asks for them. */
 enum store_metric {
     STORE_SINGLE,    /* decode tok/s of one stream */
     STORE_TOTAL,     /* decode tok/s over all streams */
@@ -563,9 +567,6 @@ enum { STORE_QUERY_MAX = 200 };
 bool store_search(struct store *s, const char *query, int limit, struct arena *a,
                   struct store_founds *ret, struct err *err) ATTR_CHECK;
 
-/* The words by which a text is found, separated by blanks: what is kept and what is asked for. */
-void store_search_words(const char *text, struct buf *out);
-
 /* ---- saved setups ---------------------------------------------------------------------------- */
 
 /* A user's own hardware and engine settings, as JSON text of the caller's making. */
@@ -670,7 +671,8 @@ struct store_queue {
 };
 bool store_queue(struct store *s, const struct store_page *page, struct arena *a,
                  struct store_queue *ret, struct err *err) ATTR_CHECK;
-/* The moderator's decision: a state to put it in (its own to leave it), and why. */
+/* The moderator's decision: a state to put it in (its own to leave it), and why. Public takes its
+ * flags away. */
 bool store_run_reviewed(struct store *s, const char *uid, enum store_run_state state,
                         const char *reason, struct err *err) ATTR_CHECK;
 
