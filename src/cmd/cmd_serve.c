@@ -7,12 +7,21 @@
 
 #include "cmd/commands.h"
 #include "site/site.h"
+#include "store/store.h"
 
 struct serve_settings {
     const char *db, *listen;
     int64_t threads;
     bool trust_proxy;
 };
+
+/* A URL holds a password, which other users of the machine would see. */
+static char *take_db(const char *db)
+{
+    if (!db || !*db)
+        return mem_strdup("tokgrid.db");
+    return store_is_url(db) ? command_take_secret(db, "TOKGRID_DB") : mem_strdup(db);
+}
 
 static void print_fault(const char *line)
 {
@@ -38,7 +47,7 @@ static int run(int argc, char **argv)
 
     if (!command_parse(&cmd_serve, argc, argv, &s, &exit_code))
         return exit_code;
-    char *db = command_take_secret(s.db, "TOKGRID_DB");
+    char *db = take_db(s.db);
     const struct site_options options = {
         .db = db,
         .listen = s.listen,
@@ -64,7 +73,7 @@ static const struct option_row rows[] = {
     {.name = "db",
      OPTION_STRING(S, db),
      .value = "FILE|URL",
-     .initial = "tokgrid.db",
+     .otherwise = "tokgrid.db",
      .env = "TOKGRID_DB",
      .group = "Where",
      .help = "What is published is kept in this SQLite file, which is made when it is missing, or "

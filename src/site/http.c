@@ -23,6 +23,7 @@ enum {
     CONNECTIONS = 1000,
     HEAD_BYTES = 24 << 10, /* of a connection: head of the request, head of the answer */
     ALL_BODIES = 256 << 20,
+    SWALLOW = 64 << 20, /* of a body that is too large, so that its sender gets to the answer */
     COMPRESS_FROM = 1024, /* bytes; smaller bodies fit a packet anyway */
     IDLE_S = 20,
 };
@@ -152,8 +153,17 @@ static bool begin(struct http *h, struct MHD_Connection *connection, struct call
     return check_length(h, connection, call);
 }
 
-/* A body that turned out too large is swallowed up to its end, within the time that a request has,
- * so that its sender is there to read the answer. */
+/* What is refused is answered before its body is read when its sender waits for that, or would send
+ * more than is worth swallowing; the connection ends then. Else the body is swallowed first: who is
+ * still sending does not read. */
+static bool answers_early(struct MHD_Connection *connection, const struct call *call)
+{
+    const char *length = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Length");
+    int64_t n;
+    return call->status != 413 || !length || !num_parse_i64(length, &n) || n > SWALLOW ||
+           MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Expect");
+}
+
 static void take_body(struct http *h, struct call *call, const char *p, size_t n)
 {
     if (call->status)
@@ -312,8 +322,9 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
     (void)url, (void)version;
     if (!call->begun) {
         http_guard_extend(h->guard, *guarded_of(connection), REQUEST_NS);
-        /* What is known to be refused is answered before its body is read. */
-        return begin(h, connection, call, method) ? MHD_YES : answer(h, connection, call);
+        return begin(h, connection, call, method) || !answers_early(connection, call)
+                   ? MHD_YES
+                   : answer(h, connection, call);
     }
     if (*body_size > 0) {
         take_body(h, call, body, *body_size);
