@@ -23,7 +23,7 @@ enum {
     CONNECTIONS = 1000,
     HEAD_BYTES = 24 << 10, /* of a connection: head of the request, head of the answer */
     ALL_BODIES = 256 << 20,
-    SWALLOW = 64 << 20, /* of a body that is too large, so that its sender gets to the answer */
+    SWALLOW = 64 << 20,   /* of a body that is too large, so that its sender gets to the answer */
     COMPRESS_FROM = 1024, /* bytes; smaller bodies fit a packet anyway */
     IDLE_S = 20,
 };

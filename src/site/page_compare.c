@@ -149,19 +149,41 @@ static void write_choices(struct frame *f, const struct compare_page *p)
 
 /* ---- one table ------------------------------------------------------------------------------- */
 
+/* A figure, or why there is none. */
+static void write_side(struct frame *f, const struct view *view, const struct result *r,
+                       const struct cell *c)
+{
+    char text[NUM_TEXT_MAX];
+    double v = c && status_has_numbers(c->status) ? view->value(r, c) : NAN;
+    if (isfinite(v))
+        html_text(&f->html, view_text(view, f->rl, text, v));
+    else if (c)
+        html_text(&f->html, words_status(f->rl, c->status));
+    else
+        html_text(&f->html, word(f->rl, WORD_FIGURE_NONE));
+}
+
+/* A cell that not both have a figure for: each side by itself. */
+static void write_apart(struct frame *f, const struct compare_page *p, const struct view *view,
+                        size_t other, int64_t context, int level)
+{
+    const struct cell *a = result_cell(&p->results[0], context, level);
+    const struct cell *b = result_cell(&p->results[other], context, level);
+    put(f, "<td>");
+    if (a || b) {
+        put(f, "<small>");
+        write_side(f, view, &p->results[0], a);
+        put(f, " → ");
+        write_side(f, view, &p->results[other], b);
+        put(f, "</small>");
+    }
+    put(f, "</td>");
+}
+
 static void write_pair(struct frame *f, const struct view *view, double base, double other)
 {
     char text[NUM_TEXT_MAX];
     double ratio = other / base;
-    if (!isfinite(ratio) || ratio <= 0) {
-        put(f, "<td>");
-        if (isfinite(other))
-            html_text(&f->html, view_text(view, f->rl, text, other));
-        else
-            html_text(&f->html, word(f->rl, WORD_FIGURE_NONE));
-        put(f, "</td>");
-        return;
-    }
     put(f, "<td class=\"q");
     html_int(&f->html, ratio_step(less_is_better(view) ? 1 / ratio : ratio));
     put(f, "\"><b>");
@@ -171,6 +193,17 @@ static void write_pair(struct frame *f, const struct view *view, double base, do
     put(f, " → ");
     html_text(&f->html, view_text(view, f->rl, text, other));
     put(f, "</small></td>");
+}
+
+static void write_cell(struct frame *f, const struct compare_page *p, const struct view *view,
+                       size_t other, int64_t context, int level)
+{
+    double a = value_at(view, &p->results[0], context, level);
+    double b = value_at(view, &p->results[other], context, level);
+    if (a > 0 && b > 0)
+        write_pair(f, view, a, b);
+    else
+        write_apart(f, p, view, other, context, level);
 }
 
 /* The geometric mean of the ratios, over the cells that both have. */
@@ -228,8 +261,7 @@ static void write_table(struct frame *f, const struct compare_page *p, const str
         put_size(f, u->contexts[i]);
         put(f, "</th>");
         for (size_t k = 0; k < u->level_count; k++)
-            write_pair(f, view, value_at(view, &p->results[0], u->contexts[i], (int)u->levels[k]),
-                       value_at(view, &p->results[other], u->contexts[i], (int)u->levels[k]));
+            write_cell(f, p, view, other, u->contexts[i], (int)u->levels[k]);
         put(f, "</tr>\n");
     }
     put(f, "</tbody></table></div>\n");

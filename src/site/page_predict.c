@@ -46,7 +46,7 @@ static void write_field(struct frame *f, const struct calculator *c,
     put_word(f, calculator_field_word(field->name));
     if (field->unit) {
         put(f, " <small>");
-        html_text(&f->html, field->unit);
+        html_text(&f->html, strcmp(field->unit, "10^9") == 0 ? "× 10⁹" : field->unit);
         put(f, "</small>");
     }
     put(f, "</label>");
@@ -91,7 +91,7 @@ static void write_form(struct frame *f, const struct predict_page *p)
     bool open = false;
     put(f, "<form class=\"calculator\" method=\"get\" action=\"");
     put_href(f, "/calculator", NULL);
-    put(f, "\">");
+    put(f, "\"><div class=\"groups\">");
     for (size_t i = 0; i < calculator_field_count; i++) {
         const struct calculator_field *field = &calculator_fields[i];
         if (field->group) {
@@ -107,7 +107,7 @@ static void write_form(struct frame *f, const struct predict_page *p)
     if (open)
         put(f, "</fieldset>\n");
     write_measured_choice(f, p);
-    put(f, "<p class=\"actions\">");
+    put(f, "</div><p class=\"actions\">");
     put_button(f, SITE_CALC_GO);
     put(f, " ");
     put_link(f, "/calculator", NULL);
@@ -195,7 +195,7 @@ static void write_answer(struct frame *f, const struct predict_page *p)
     struct buf more;
     buf_init(&more, 1000);
     write_state(f, p);
-    put(f, "<dl class=\"highlights\">");
+    put(f, "<dl class=\"highlights many\">");
     write_highlight(f, SITE_CALC_SINGLE, a->single.session_tok_s, 1, rate, "");
     if (a->state == STATE_USABLE) {
         site_say_calc_sessions(f->l, &more, .n = (int64_t)a->usable_batch);
