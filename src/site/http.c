@@ -234,13 +234,13 @@ static void add_headers(struct MHD_Response *to, const struct request *request,
 }
 
 /* Weak, as the same tag stands for the compressed bytes. */
-static void make_tag(const struct buf *body, char out[40])
+static void make_tag(const struct buf *body, char *out, size_t size)
 {
     unsigned char digest[16];
+    char hex[33];
     crypto_generichash(digest, sizeof digest, (const unsigned char *)body->p, body->len, NULL, 0);
-    memcpy(out, "W/\"", 3);
-    sodium_bin2hex(out + 3, 33, digest, sizeof digest);
-    memcpy(out + 35, "\"", 2);
+    sodium_bin2hex(hex, sizeof hex, digest, sizeof digest);
+    snprintf(out, size, "W/\"%s\"", hex);
 }
 
 static bool has_tag(const char *if_none_match, const char *tag)
@@ -262,7 +262,7 @@ static enum MHD_Result send_answer(struct MHD_Connection *connection, const stru
     bool packed = false;
     struct buf body;
     if (r->status == 200 && r->cache == CACHE_CHECK && request->method == METHOD_GET)
-        make_tag(&r->body, tag);
+        make_tag(&r->body, tag, sizeof tag);
     if (*tag && has_tag(request->header[HEADER_IF_NONE_MATCH], tag)) {
         r->status = 304;
         buf_reset(&r->body);

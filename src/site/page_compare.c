@@ -172,8 +172,10 @@ static void write_apart(struct frame *f, const struct compare_page *p, const str
     put(f, "<td>");
     if (a || b) {
         put(f, "<small>");
-        write_side(f, view, &p->results[0], a);
-        put(f, " → ");
+        if (!(a && b && a->status == b->status && !status_has_numbers(a->status))) {
+            write_side(f, view, &p->results[0], a);
+            put(f, " → ");
+        }
         write_side(f, view, &p->results[other], b);
         put(f, "</small>");
     }

@@ -291,7 +291,7 @@ static void write_over_batch(struct frame *f, const struct predict_page *p, stru
                         .x_log = true,
                         .y_log = true,
                         .decimals = -1};
-    for (double b = 1; b <= 128; b *= 2)
+    for (int b = 1; b <= 128; b *= 2)
         c->x_ticks[c->x_tick_count++] = b;
     add_bounds(f, p, c);
     add_measured(f, p, c);
@@ -308,8 +308,7 @@ static void write_over_context(struct frame *f, const struct predict_page *p, st
                         .y_name = WORD_CHART_EACH_AXIS,
                         .x_size = true,
                         .decimals = -1};
-    for (double context = 0;
-         context <= 131072 && c->x_tick_count<6; context = context> 0 ? context * 2 : 8192)
+    for (int context = 0; context <= 128 << 10; context = context ? context * 2 : 8 << 10)
         c->x_ticks[c->x_tick_count++] = context;
     for (size_t i = 0; i < ARRAY_LEN(batches) && (i == 0 || batches[i] > 1); i++) {
         struct chart_series *s = &c->series[c->count];

@@ -107,32 +107,40 @@ static bool has_control(const char *s, bool in_path)
     return false;
 }
 
+/* "%41" as a byte; -1 when it is none that text can hold. */
+static int decode_escape(const char *p, size_t left)
+{
+    int high = left > 2 ? hex_digit(p[1]) : -1, low = high >= 0 ? hex_digit(p[2]) : -1;
+    return low < 0 || (high == 0 && low == 0) ? -1 : high * 16 + low;
+}
+
+/* Decoded into `out`, which has n + 1 bytes; false at an escape that is none, or a NUL. */
+static bool decode_bytes(const char *p, size_t n, bool plus, char *out, size_t *ret_used)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool escape = p[i] == '%';
+        int c = escape ? decode_escape(p + i, n - i) : (unsigned char)p[i];
+        if (c <= 0)
+            return false;
+        out[used++] = plus && !escape && c == '+' ? ' ' : (char)c;
+        i += escape ? 2 : 0;
+    }
+    *ret_used = used;
+    return true;
+}
+
 /* Decoded, NUL-ended and checked, or NULL. `plus` stands for a blank in forms and queries. */
 static char *decode(const char *p, size_t n, bool plus, struct err *err)
 {
     char *out = mem_array(n + 1, 1);
-    size_t used = 0;
     const char *fault = NULL;
-    for (size_t i = 0; i < n && !fault; i++) {
-        if (p[i] == '%') {
-            int high = n - i > 2 ? hex_digit(p[i + 1]) : -1;
-            int low = high >= 0 ? hex_digit(p[i + 2]) : -1;
-            if (low < 0)
-                fault = "a '%' that no two hexadecimal digits follow";
-            else if (high == 0 && low == 0)
-                fault = "an encoded NUL";
-            else
-                out[used++] = (char)(high * 16 + low);
-            i += 2;
-        } else if (p[i] == '\0') {
-            fault = "a NUL";
-        } else {
-            out[used++] = plus && p[i] == '+' ? ' ' : p[i];
-        }
-    }
-    if (!fault && !text_utf8_valid(out, used))
+    size_t used;
+    if (!decode_bytes(p, n, plus, out, &used))
+        fault = "a '%' that is no escape, or a NUL";
+    else if (!text_utf8_valid(out, used))
         fault = "bytes that are not UTF-8";
-    if (!fault && has_control(out, !plus))
+    else if (has_control(out, !plus))
         fault = "a control character";
     if (!fault)
         return out;

@@ -145,6 +145,29 @@ def drafts(site: Served) -> None:
     expect(site.ask("GET", path).status == 410 and site.counts() == 0, "it was not withdrawn")
 
 
+def flags(site: Served) -> None:
+    """A figure above the bandwidth bound is flagged and shown; its owner cannot undo that."""
+    visitor = Visitor(site)
+    visitor.sign_up("alice")
+    document = json.loads(RUNS[2].read_text(encoding="utf-8"))
+    for fact in document["server"]["facts"]:
+        if fact["name"] == "memory_bandwidth_bytes_s":
+            fact["value"] = "800000000000"
+    answer = publish(site, visitor.make_key(), json.dumps(document).encode())
+    expect(answer.status == 201 and answer.json["state"] == "flagged", f"{answer.body!r}")
+    expect(answer.json["flags"][0]["code"] == "above_bound", f"{answer.json['flags']}")
+    path = f"/en/runs/{answer.json['id']}"
+    page = site.ask("GET", path)
+    expect(page.status == 200 and "look implausible" in page.text, "no warning on its page")
+    expect("Flagged" in site.ask("GET", "/en/leaderboard").text, "no warning on the board")
+    token = visitor.form("/en/dashboard", "/en/dashboard/keys")["csrf"]
+    answer = visitor.post(path, {"csrf": token, "state": "public"}, False)
+    expect(answer.status == 403, f"a flag undone: HTTP {answer.status}")
+    visitor.post(path, {"csrf": token, "state": "withdrawn"})
+    answer = visitor.post(path, {"csrf": token, "state": "public"}, False)
+    expect(answer.status == 403, f"a flag undone by the way round: HTTP {answer.status}")
+
+
 def once(site: Served) -> None:
     visitor = Visitor(site)
     visitor.sign_up("alice")
@@ -218,6 +241,7 @@ TESTS = [
     ("open redirects", redirects),
     ("API keys", keys),
     ("drafts and withdrawal", drafts),
+    ("flagged figures", flags),
     ("retries and duplicates", once),
     ("runs are deleted by their owner", delete),
     ("device login", device),
