@@ -168,6 +168,13 @@ void put_tab(struct frame *f, const char *path, const char *name, const char *va
     put(f, "</a></li>");
 }
 
+void put_hidden_heading(struct frame *f, enum site_word w)
+{
+    put(f, "<h2 class=\"hide\">");
+    put_word(f, w);
+    put(f, "</h2>\n");
+}
+
 void put_pager(struct frame *f, const char *path, const char *next)
 {
     bool first = !f->query || !*params_get(f->query, "after");
@@ -215,10 +222,12 @@ void put_field(struct frame *f, enum site_word label, const char *name, const ch
     html_attr(&f->html, "type", type);
     if (value)
         html_attr(&f->html, "value", value);
-    if (strcmp(type, "password") == 0 || strcmp(name, "user") == 0)
-        put(f, " required");
     if (strcmp(name, "user") == 0)
-        put(f, " autocomplete=\"username\" autocapitalize=\"none\" spellcheck=\"false\"");
+        put(f, " required autocomplete=\"username\" autocapitalize=\"none\" spellcheck=\"false\"");
+    else if (strcmp(type, "password") == 0 && hint)
+        put(f, " required autocomplete=\"new-password\"");
+    else if (strcmp(type, "password") == 0)
+        put(f, " required autocomplete=\"current-password\"");
     if (hint) {
         put(f, " aria-describedby=\"");
         html_text(&f->html, name);
@@ -344,7 +353,9 @@ static void write_nav(struct frame *f)
     put(f, "\"><input type=\"search\" name=\"q\" maxlength=\"100\"");
     html_attr(&f->html, "aria-label", site_word(f->l, SITE_NAV_SEARCH));
     html_attr(&f->html, "placeholder", site_word(f->l, SITE_NAV_SEARCH));
-    put(f, "></form><ul class=\"me\">");
+    put(f, "><button type=\"submit\"");
+    html_attr(&f->html, "aria-label", site_word(f->l, SITE_NAV_SEARCH));
+    put(f, ">→</button></form><ul class=\"me\">");
     write_account(f);
     write_languages(f);
     put(f, "</ul></nav></div>\n");

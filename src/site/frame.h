@@ -71,6 +71,9 @@ void put_select(struct frame *f, enum site_word label, const char *name);
 void put_option(struct frame *f, const char *value, const char *text, bool chosen);
 void put_select_end(struct frame *f);
 
+/* An <h2> for those who listen: what the list below is. */
+void put_hidden_heading(struct frame *f, enum site_word w);
+
 /* "Next page", when there is one; `next` is a cursor. */
 void put_pager(struct frame *f, const char *path, const char *next);
 

@@ -109,7 +109,7 @@ static void write_keys(struct frame *f, const struct dashboard_page *p)
     if (p->keys.n > 0) {
         put(f, "<div class=\"scroll\" role=\"group\" tabindex=\"0\"");
         html_attr(&f->html, "aria-label", site_word(f->l, SITE_KEYS_TITLE));
-        put(f, "><table class=\"rows\"><thead><tr>");
+        put(f, "><table class=\"rows list\"><thead><tr>");
         for (size_t i = 0; i < ARRAY_LEN(columns); i++) {
             put(f, "<th scope=\"col\" class=\"text\">");
             put_word(f, columns[i]);
@@ -226,7 +226,9 @@ void page_user_write(struct frame *f, const struct user_page *p)
     put_word(f, SITE_USER_SINCE);
     put(f, " ");
     put_day(f, p->user.created_ms);
-    put(f, "</p>\n<ul class=\"runs\">\n");
+    put(f, "</p>\n");
+    put_hidden_heading(f, SITE_RUNS_TITLE);
+    put(f, "<ul class=\"runs\">\n");
     for (size_t i = 0; i < p->runs.n; i++)
         put_run_card(f, &p->runs.v[i], p->runs.cells ? &p->runs.cells[i] : NULL);
     put(f, "</ul>\n");

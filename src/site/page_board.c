@@ -184,7 +184,7 @@ void put_board_rows(struct frame *f, const struct store_board *board,
 {
     put(f, "<div class=\"scroll\" role=\"group\" tabindex=\"0\"");
     html_attr(&f->html, "aria-label", site_word(f->l, names[board->metric]));
-    put(f, "><table class=\"rows board\">");
+    put(f, "><table class=\"rows list board\">");
     write_head(f, board, sortable);
     for (size_t i = 0; i < rows->n; i++)
         write_row(f, board, &rows->v[i], first_rank > 0 ? first_rank + (int64_t)i : 0);

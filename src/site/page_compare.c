@@ -87,6 +87,9 @@ static void write_letter(struct frame *f, size_t i)
 
 static void write_chosen(struct frame *f, const struct compare_page *p)
 {
+    if (p->count == 0)
+        return;
+    put_hidden_heading(f, SITE_RUNS_TITLE);
     put(f, "<ul class=\"runs\">\n");
     for (size_t i = 0; i < p->count; i++) {
         const struct store_run *run = &p->runs[i];
@@ -169,16 +172,13 @@ static void write_apart(struct frame *f, const struct compare_page *p, const str
 {
     const struct cell *a = result_cell(&p->results[0], context, level);
     const struct cell *b = result_cell(&p->results[other], context, level);
-    put(f, "<td>");
-    if (a || b) {
-        put(f, "<small>");
-        if (!(a && b && a->status == b->status && !status_has_numbers(a->status))) {
-            write_side(f, view, &p->results[0], a);
-            put(f, " → ");
-        }
-        write_side(f, view, &p->results[other], b);
-        put(f, "</small>");
+    put(f, "<td><small>");
+    if ((a || b) && !(a && b && a->status == b->status && !status_has_numbers(a->status))) {
+        write_side(f, view, &p->results[0], a);
+        put(f, " → ");
     }
+    write_side(f, view, &p->results[other], b);
+    put(f, "</small>");
     put(f, "</td>");
 }
 

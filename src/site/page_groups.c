@@ -24,7 +24,7 @@ static void begin_table(struct frame *f, enum site_word label, const enum site_w
 {
     put(f, "<div class=\"scroll\" role=\"group\" tabindex=\"0\"");
     html_attr(&f->html, "aria-label", site_word(f->l, label));
-    put(f, "><table class=\"rows\"><thead><tr>");
+    put(f, "><table class=\"rows list\"><thead><tr>");
     for (size_t i = 0; i < count; i++) {
         if (i < text_columns)
             put(f, "<th scope=\"col\" class=\"text\">");
@@ -344,7 +344,7 @@ void page_search_write(struct frame *f, const struct search_page *p)
     int last = -1;
     frame_begin(f, site_word(f->l, SITE_SEARCH_TITLE));
     frame_heading(f, site_word(f->l, SITE_SEARCH_TITLE), site_word(f->l, SITE_SEARCH_LEAD));
-    put(f, "<form class=\"filters\" role=\"search\" action=\"");
+    put(f, "<form class=\"filters\" action=\"");
     put_href(f, "/search", NULL);
     put(f, "\">");
     put_field(f, SITE_NAV_SEARCH, "q", "search", p->query, NULL);

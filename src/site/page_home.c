@@ -8,7 +8,7 @@ void page_error_write(struct frame *f, int status, const char *text)
 {
     frame_begin(f, site_word(f->l, SITE_ERROR_TITLE));
     frame_heading(f, site_word(f->l, SITE_ERROR_TITLE), NULL);
-    put(f, "<p class=\"status\">");
+    put(f, "<p class=\"code\">");
     html_int(&f->html, status);
     put(f, "</p><p>");
     put_text(f, text);
@@ -49,7 +49,7 @@ static void write_best(struct frame *f, enum store_metric m, const struct store_
     html_text(&f->html, store_metric_name(m));
     put(f, "\">");
     put_word(f, metric_word(m));
-    put(f, "</a></h3><ol class=\"top\">");
+    put(f, "</a></h3><ol class=\"best-of\">");
     for (size_t i = 0; i < rows->n; i++) {
         const struct store_board_row *row = &rows->v[i];
         put(f, "<li><b>");

@@ -53,7 +53,7 @@ static void write_field(struct frame *f, const struct calculator *c,
     if (field->choices) {
         write_choice(f, c, field);
     } else {
-        put(f, "<input inputmode=\"decimal\" maxlength=\"24\"");
+        put(f, "<input type=\"text\" inputmode=\"decimal\" maxlength=\"24\"");
         html_attr(&f->html, "id", field->name);
         html_attr(&f->html, "name", field->name);
         html_attr(&f->html, "value", value_text(c, field, text, sizeof text));

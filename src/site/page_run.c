@@ -126,13 +126,15 @@ bool page_run_write(struct frame *f, const struct run_page *p)
     struct buf url;
     f->has_script = true;
     frame_begin(f, p->run.title);
-    put(f, "<div class=\"above\">");
+    put(f, "<aside class=\"above\"");
+    html_attr(&f->html, "aria-label", site_word(f->l, SITE_RUN_ABOUT));
+    put(f, ">");
     write_where(f, p);
     write_state(f, p);
     write_actions(f, p);
     write_own(f, p);
     write_history(f, p);
-    put(f, "</div>\n");
+    put(f, "</aside>\n");
     buf_init(&url, 200);
     buf_addf(&url, "/api/v1/runs/%s/raw", p->run.uid);
     const struct page_options options = {.lang = f->rl, .document_url = url.p};

@@ -322,6 +322,7 @@ void page_runs_write(struct frame *f, const struct runs_page *p)
         put_word(f, SITE_RUNS_NONE);
         put(f, "</p>");
     } else {
+        put_hidden_heading(f, SITE_RUNS_TITLE);
         put(f, "<ul class=\"runs\">\n");
         for (size_t i = 0; i < p->runs.n; i++)
             put_run_card(f, &p->runs.v[i], p->runs.cells ? &p->runs.cells[i] : NULL);
