@@ -5,6 +5,7 @@
  * was under way fails with ERR_CONNECT. */
 #include <ctype.h>
 #include <libpq-fe.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,7 @@ enum {
     OID_NUMERIC = 1700,
 };
 
-/* Every session of ours; %d is milliseconds. */
+/* Of every session of ours. */
 static const char session_settings[] = "SET lock_timeout = '5s';"
                                        "SET idle_in_transaction_session_timeout = '60s';"
                                        "SET client_min_messages = error;"
@@ -124,12 +125,26 @@ static void close_server(struct db *db)
     free(db->scratch);
 }
 
+/* An idle connection has nothing to say but that it ends; then it ends. */
+static bool is_alive(PGconn *conn)
+{
+    for (int i = 0; i < 8; i++) {
+        struct pollfd p = {.fd = PQsocket(conn), .events = POLLIN};
+        if (PQstatus(conn) != CONNECTION_OK)
+            return false;
+        if (poll(&p, 1, 0) <= 0)
+            return true;
+        if (!PQconsumeInput(conn))
+            return false;
+    }
+    return true;
+}
+
 static bool revive(struct db *db)
 {
     struct err ignored; /* the statement that follows finds out */
 
-    if (PQstatus(db->handle) == CONNECTION_OK && PQconsumeInput(db->handle) &&
-        PQstatus(db->handle) == CONNECTION_OK)
+    if (is_alive(db->handle))
         return false;
     PQreset(db->handle);
     if (PQstatus(db->handle) == CONNECTION_OK)

@@ -98,7 +98,6 @@ static bool set_up(struct db *db, struct err *err)
                     "PRAGMA synchronous = NORMAL;" /* a crash of the machine may lose the last
                                                       commits; nothing can damage the file */
                     "PRAGMA foreign_keys = ON;"
-                    "PRAGMA trusted_schema = OFF;"
                     "PRAGMA temp_store = MEMORY;"
                     "PRAGMA cache_size = -16000;"
                     "PRAGMA mmap_size = 268435456;",

@@ -59,6 +59,16 @@ static bool add_run(struct store *s, struct draft *d, struct arena *a, char *uid
            store_audit_add(s, "run.add", uid, store_run_state_name(state), err);
 }
 
+/* result_check bounds the matrix, not the prefill rows. */
+static bool within_bounds(const struct store_run_new *run, struct err *err)
+{
+    if (run->document_bytes > RESULT_MAX_BYTES)
+        return err_set(err, ERR_LIMIT, "a document has at most %d bytes", RESULT_MAX_BYTES);
+    if (run->result->prefill_count > PLAN_MAX_CONTEXTS)
+        return err_set(err, ERR_LIMIT, "prefill: a run has at most %d rows", PLAN_MAX_CONTEXTS);
+    return true;
+}
+
 bool store_run_add(struct store *s, const struct store_run_new *run, char ret_uid[UUID_TEXT_MAX],
                    struct err *err)
 {
@@ -66,8 +76,8 @@ bool store_run_add(struct store *s, const struct store_run_new *run, char ret_ui
     struct draft d = {.in = run};
     char uid[UUID_TEXT_MAX];
 
-    if (run->document_bytes > RESULT_MAX_BYTES)
-        return err_set(err, ERR_LIMIT, "a document has at most %d bytes", RESULT_MAX_BYTES);
+    if (!within_bounds(run, err))
+        return false;
     draft_describe(&d, &a);
     bool fine = db_begin(s->db, err);
     fine = fine && db_finish(s->db, add_run(s, &d, &a, uid, ret_uid, err), err);
@@ -138,8 +148,8 @@ bool store_run_revise(struct store *s, const char *uid, const struct store_run_n
     struct arena a = {0};
     struct draft d = {.in = run};
 
-    if (run->document_bytes > RESULT_MAX_BYTES)
-        return err_set(err, ERR_LIMIT, "a document has at most %d bytes", RESULT_MAX_BYTES);
+    if (!within_bounds(run, err))
+        return false;
     if (note && !store_text_check("the note", note, NOTE_MAX_BYTES, err))
         return false;
     draft_describe(&d, &a);

@@ -30,7 +30,7 @@ CREATE TABLE session (
     created_ms @int NOT NULL,
     expires_ms @int NOT NULL
 ) @strict;
-CREATE INDEX session_user ON session(user_id);
+CREATE INDEX session_of_user ON session(user_id);
 CREATE INDEX session_expires ON session(expires_ms);
 
 CREATE TABLE api_key (

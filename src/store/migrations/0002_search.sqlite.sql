@@ -12,3 +12,4 @@ CREATE TRIGGER search_entry_changed AFTER UPDATE OF words ON search_entry BEGIN
     INSERT INTO search_index (search_index, rowid, words) VALUES ('delete', old.id, old.words);
     INSERT INTO search_index (rowid, words) VALUES (new.id, new.words);
 END;
+INSERT INTO search_index (search_index) VALUES ('rebuild');
