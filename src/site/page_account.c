@@ -119,9 +119,9 @@ static void write_keys(struct frame *f, const struct dashboard_page *p)
         put_word(f, SITE_KEYS_MADE);
         put(f, "</th><th scope=\"col\">");
         put_word(f, SITE_KEYS_USED);
-        put(f, "</th><th scope=\"col\"><span class=\"hide\">");
+        put(f, "</th><th scope=\"col\">");
         put_word(f, SITE_KEYS_REVOKE);
-        put(f, "</span></th></tr></thead><tbody>");
+        put(f, "</th></tr></thead><tbody>");
         for (size_t i = 0; i < p->keys.n; i++)
             write_key(f, &p->keys.v[i]);
         put(f, "</tbody></table></div>\n");
