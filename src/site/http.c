@@ -255,6 +255,11 @@ static bool is_compressible(const struct response *r)
             text_starts(r->type, "image/svg"));
 }
 
+bool http_pack(struct response *r)
+{
+    return is_compressible(r) && gzip_pack(r->body.p, r->body.len, &r->packed);
+}
+
 static enum MHD_Result send_answer(struct MHD_Connection *connection, const struct request *request,
                                    struct response *r)
 {
@@ -267,14 +272,10 @@ static enum MHD_Result send_answer(struct MHD_Connection *connection, const stru
         r->status = 304;
         buf_reset(&r->body);
     }
-    buf_init(&body, RESPONSE_MAX_BODY);
-    if (is_compressible(r) && gzip_accepted(request->header[HEADER_ACCEPT_ENCODING]))
-        packed = gzip_pack(r->body.p, r->body.len, &body);
-    if (!packed) {
-        buf_release(&body);
-        body = r->body;
-        buf_init(&r->body, 0);
-    }
+    if (r->status == 200 && gzip_accepted(request->header[HEADER_ACCEPT_ENCODING]))
+        packed = r->packed.len > 0 || http_pack(r);
+    body = packed ? r->packed : r->body;
+    buf_init(packed ? &r->packed : &r->body, 0);
     size_t n = body.len;
     struct MHD_Response *to =
         MHD_create_response_from_buffer(n, buf_detach(&body), MHD_RESPMEM_MUST_FREE);

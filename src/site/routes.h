@@ -25,6 +25,8 @@ enum {
     ROUTE_FORM = 1 << 0,   /* takes a form, with a token against forgery */
     ROUTE_UPLOAD = 1 << 1, /* a document may be in the body */
     ROUTE_API = 1 << 2,    /* errors are JSON */
+    ROUTE_ASKS = 1 << 3,   /* the page has a form for those who are not signed in */
+    ROUTE_ALIKE = 1 << 4,  /* without cookie and key the same for all, until the store changes */
 };
 
 enum { ROUTE_MAX_ARGS = 3 };

@@ -8,14 +8,16 @@
 
 #include "base/num.h"
 #include "site/http.h"
+#include "site/page_cache.h"
 #include "site/visit.h"
 
-enum { HANDLES_MAX = 64, TIDY_S = 60 };
+enum { HANDLES_MAX = 64, TIDY_S = 60, KEPT_PAGES = 4096, KEPT_BYTES = 128 << 20 };
 
 struct site {
     struct site_options options;
     struct site_assets assets;
     struct http *http;
+    struct page_cache *kept;
     pthread_mutex_t lock; /* of the handles and `stopping` */
     pthread_cond_t wake;
     struct store *handles[HANDLES_MAX]; /* those that nobody uses now */
@@ -87,6 +89,29 @@ static size_t max_body(void *ctx, const struct request *request)
                                              : REQUEST_MAX_FORM;
 }
 
+/* Whether everybody gets this page alike, and its address. Any cookie or key may make a difference,
+ * so whoever sends one gets a page of his own. */
+static bool is_kept(const struct request *r, struct buf *key)
+{
+    struct route_match match;
+    if (r->method != METHOD_GET || r->cookies.count > 0 || r->header[HEADER_AUTHORIZATION])
+        return false;
+    routes_find(r, &match);
+    if (!match.route || !(match.route->flags & ROUTE_ALIKE))
+        return false;
+    for (size_t i = 0; i < r->path_count; i++) {
+        buf_addc(key, '/');
+        url_add_encoded(key, r->path[i]);
+    }
+    for (size_t i = 0; i < r->query.count; i++) {
+        buf_addc(key, i ? '&' : '?');
+        url_add_encoded(key, r->query.v[i].name);
+        buf_addc(key, '=');
+        url_add_encoded(key, r->query.v[i].value);
+    }
+    return !key->overflow;
+}
+
 static void answer(void *ctx, struct request *request, int status, const char *problem,
                    struct response *response)
 {
@@ -103,7 +128,18 @@ static void answer(void *ctx, struct request *request, int status, const char *p
     }
     const struct site_context context = {
         .assets = &s->assets, .store = store, .log = s->options.log};
-    visit_answer(&context, request, status, problem, response);
+    struct buf key;
+    int64_t version;
+    buf_init(&key, (size_t)4 * REQUEST_MAX_TARGET);
+    bool keep = !problem && is_kept(request, &key) && store_version(store, &version, &err);
+    if (!keep || !page_cache_get(s->kept, key.p, version, response)) {
+        visit_answer(&context, request, status, problem, response);
+        if (keep && response->status == 200 && response->header_count == 0) {
+            http_pack(response);
+            page_cache_put(s->kept, key.p, version, response);
+        }
+    }
+    buf_release(&key);
     give_handle(s, store);
 }
 
@@ -135,6 +171,7 @@ struct site *site_new(const struct site_options *options, struct err *err)
         goto fail;
     }
     site_assets_init(&s->assets);
+    s->kept = page_cache_new(KEPT_PAGES, KEPT_BYTES);
     struct store *store = take_handle(s, err);
     if (!store)
         goto fail;
@@ -161,6 +198,7 @@ void site_free(struct site *s)
     }
     for (size_t i = 0; i < s->handle_count; i++)
         store_close(s->handles[i]);
+    page_cache_free(s->kept);
     site_assets_release(&s->assets);
     pthread_cond_destroy(&s->wake);
     pthread_mutex_destroy(&s->lock);

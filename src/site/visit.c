@@ -30,7 +30,7 @@ static void find_form_token(struct visit *v)
     char fresh[FORM_TOKEN_MAX];
     const char *cookie = params_get(&v->request->cookies, visitor_cookie(v));
     if (strlen(cookie) != 40) {
-        if (v->request->method != METHOD_GET || !v->match.lang)
+        if (v->request->method != METHOD_GET)
             return;
         form_token_secret(fresh);
         cookie = fresh;
@@ -147,8 +147,7 @@ static void handle(struct visit *v)
     const struct route *route = v->match.route;
     if (!identify(v) || !has_right(v))
         return;
-    if (!v->session && !(route->flags & ROUTE_API) &&
-        (route->flags & ROUTE_FORM || v->request->method == METHOD_GET))
+    if (!v->session && (route->flags & (ROUTE_FORM | ROUTE_ASKS)) && !(route->flags & ROUTE_API))
         find_form_token(v);
     if ((route->flags & ROUTE_FORM) && !read_form(v))
         return;

@@ -9,6 +9,7 @@ void response_init(struct response *r)
 {
     *r = (struct response){.status = 200, .type = "text/html; charset=utf-8"};
     buf_init(&r->body, RESPONSE_MAX_BODY);
+    buf_init(&r->packed, RESPONSE_MAX_BODY);
 }
 
 void response_release(struct response *r)
@@ -16,6 +17,7 @@ void response_release(struct response *r)
     for (size_t i = 0; i < r->header_count; i++)
         free(r->headers[i].value);
     buf_release(&r->body);
+    buf_release(&r->packed);
     r->header_count = 0;
 }
 

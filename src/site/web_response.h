@@ -23,6 +23,7 @@ struct response {
     const char *type; /* static: "text/html; charset=utf-8" */
     enum response_cache cache;
     struct buf body;
+    struct buf packed; /* the same as gzip, when it was made already; else empty */
     struct {
         const char *name; /* static */
         char *value;

@@ -167,6 +167,22 @@ def conditional(site: Served) -> None:
     expect("immutable" in site.ask("GET", style).headers["cache-control"], "style is not kept")
 
 
+def kept_pages(site: Served) -> None:
+    """Pages are kept for all, and never shown when they are out of date, or to another visitor."""
+    visitor, key, ids = fill(site)
+    other = Visitor(site)
+    for _ in range(3):
+        expect(ids[0] in site.ask("GET", "/en/leaderboard").text, "the board lacks a run")
+        expect("alice" in visitor.get("/en/models").text, "the page forgets who is signed in")
+        expect('href="/en/dashboard"' not in other.get("/en/models").text, "another's page")
+    expect(not other.cookies, f"a page without a form sets cookies: {other.cookies}")
+    headers = {"Authorization": f"Bearer {key}"}
+    expect(site.ask("DELETE", f"/api/v1/runs/{ids[0]}", headers=headers).status == 204, "delete")
+    for path in ("/en/leaderboard", "/api/v1/runs", "/en/runs", "/en/"):
+        expect(ids[0] not in site.ask("GET", path).text, f"{path} shows a run that is gone")
+    expect(site.ask("GET", f"/en/runs/{ids[0]}").status == 404, "the page of a run that is gone")
+
+
 def no_network_words(site: Served) -> None:
     """Both languages have every word: no page in Chinese repeats an English heading."""
     for page in ("", "leaderboard", "runs", "models", "hardware", "calculator", "get-started"):
@@ -195,6 +211,7 @@ TESTS = [
     ("the calculator", calculator),
     ("search", search),
     ("tags, compression, kept files", conditional),
+    ("pages that are kept", kept_pages),
     ("both languages are whole", no_network_words),
     ("a restart keeps everything", restart),
 ]
