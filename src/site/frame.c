@@ -127,7 +127,11 @@ static void make_query(struct frame *f, const char *path, const char *name, cons
 {
     struct buf *b = html_scratch(&f->html);
     char mark = '?';
-    buf_addf(b, "/%s%s", f->l->code, path);
+    buf_addf(b, "/%s", f->l->code);
+    if (path)
+        buf_adds(b, path);
+    else
+        buf_add(b, f->path, strcspn(f->path, "?"));
     for (size_t i = 0; f->query && i < f->query->count; i++) {
         const struct param *p = &f->query->v[i];
         if (strcmp(p->name, name) == 0 || strcmp(p->name, "after") == 0 || !*p->value)

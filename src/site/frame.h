@@ -74,7 +74,7 @@ void put_select_end(struct frame *f);
 /* An <h2> for those who listen: what the list below is. */
 void put_hidden_heading(struct frame *f, enum site_word w);
 
-/* "Next page", when there is one; `next` is a cursor. */
+/* "Next page", when there is one; `next` is a cursor. `path` NULL: this page's own. */
 void put_pager(struct frame *f, const char *path, const char *next);
 
 /* "org/name" as path segments, anything else as one. */

@@ -232,6 +232,6 @@ void page_user_write(struct frame *f, const struct user_page *p)
     for (size_t i = 0; i < p->runs.n; i++)
         put_run_card(f, &p->runs.v[i], p->runs.cells ? &p->runs.cells[i] : NULL);
     put(f, "</ul>\n");
-    put_pager(f, "/users", p->runs.next);
+    put_pager(f, NULL, p->runs.next);
     frame_end(f);
 }

@@ -126,6 +126,25 @@ def boards(site: Served) -> None:
     expect(wrong.status == 400, f"an unknown board: HTTP {wrong.status}")
 
 
+def paging(site: Served) -> None:
+    """A page at a time, every list shows each row once; boards go on counting."""
+    _, _, ids = fill(site)
+    for path in ("/en/runs?limit=1", "/en/leaderboard?metric=total&limit=1", "/en/users/alice"):
+        seen, at = [], path
+        for _ in range(len(ids)):
+            page = site.ask("GET", at)
+            expect(page.status == 200, f"{at}: HTTP {page.status}")
+            seen += [uid for uid in ids if f"/en/runs/{uid}" in page.text]
+            following = [link for link in Links(page.text).links if "after=" in link]
+            if "leaderboard" in path:
+                rank = f"<td>{len(seen)}</td><td class=\"best\">"
+                expect(rank in page.text, f"{at}: the rank {len(seen)} is not shown")
+            if not following:
+                break
+            at = following[-1]
+        expect(sorted(seen) == sorted(ids), f"{path}: {len(seen)} rows, {len(set(seen))} runs")
+
+
 def compare(site: Served) -> None:
     _, _, ids = fill(site)
     answer = site.ask("GET", f"/en/compare?run={ids[0]}&run={ids[1]}")
@@ -207,6 +226,7 @@ def restart(site: Served) -> None:
 TESTS = [
     ("the whole story", story),
     ("boards rank one class each", boards),
+    ("a page at a time", paging),
     ("runs compared cell by cell", compare),
     ("the calculator", calculator),
     ("search", search),
