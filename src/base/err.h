@@ -22,6 +22,10 @@ enum err_code {
     ERR_SERVER,    /* the server reported an error in its own words */
     ERR_FORMAT,    /* a document is not what it should be */
     ERR_LIMIT,     /* a bound was reached */
+    ERR_NOT_FOUND, /* there is no such thing */
+    ERR_EXISTS,    /* a name or document is taken */
+    ERR_DENIED,    /* a password, key or right is wrong */
+    ERR_BUSY,      /* held by others; the same may work in a moment */
     ERR_INTERRUPT, /* the user stopped the run */
 };
 

@@ -20,6 +20,7 @@ extern const struct command cmd_predict;
 extern const struct command cmd_probe;
 extern const struct command cmd_run;
 extern const struct command cmd_selftest;
+extern const struct command cmd_serve;
 extern const struct command cmd_show;
 extern const struct command cmd_version;
 

@@ -22,15 +22,20 @@ const char *word(const struct lang *l, enum word w)
     return (l ? l : langs[0])->text[w];
 }
 
-void lang_fill(const struct lang *l, struct buf *out, enum word w, const char *const *values)
+void lang_fill_text(struct buf *out, const char *text, const char *const *values)
 {
     enum { PLACEHOLDERS_END = 9 }; /* bytes 1 to 8 stand for values */
-    for (const char *p = word(l, w); *p; p++) {
+    for (const char *p = text; *p; p++) {
         if (*p > 0 && *p < PLACEHOLDERS_END)
             buf_adds(out, values[*p - 1]);
         else
             buf_addc(out, *p);
     }
+}
+
+void lang_fill(const struct lang *l, struct buf *out, enum word w, const char *const *values)
+{
+    lang_fill_text(out, word(l, w), values);
 }
 
 void lang_fill_count(const struct lang *l, struct buf *out, enum word w, int64_t n,

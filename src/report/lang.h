@@ -32,6 +32,10 @@ const struct lang *lang_find(const char *code); /* "zh", "zh_CN.UTF-8", "zh-Hant
 
 const char *word(const struct lang *l, enum word w);
 
+/* A text of a catalogue with its placeholders filled, in the order make-words gave them: for
+ * catalogues beside this one. */
+void lang_fill_text(struct buf *out, const char *text, const char *const *values);
+
 /* Figures: "17,744.5". NAN and infinities are words. `out` has NUM_TEXT_MAX bytes and is returned.
  */
 const char *lang_number(const struct lang *l, char *out, double v, int decimals);

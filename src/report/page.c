@@ -114,11 +114,16 @@ static void write_by(const struct page *p)
     html_raw(p->h, "</p>\n");
 }
 
-static void write_header(const struct page *p)
+static void write_skip(const struct page *p)
 {
     html_raw(p->h, "<a class=\"skip\" href=\"#main\">");
     html_text(p->h, word(p->l, WORD_PAGE_SKIP));
-    html_raw(p->h, "</a>\n<header>\n<p class=\"what\">");
+    html_raw(p->h, "</a>\n");
+}
+
+static void write_header(const struct page *p)
+{
+    html_raw(p->h, "<header>\n<p class=\"what\">");
     html_text(p->h, word(p->l, WORD_PAGE_WHAT));
     html_raw(p->h, "</p>\n<h1>");
     headline_title(p->r, p->l, html_scratch(p->h));
@@ -201,6 +206,19 @@ static void write_document(const struct page *p)
     buf_release(&json);
 }
 
+/* Where the document is kept beside the page. */
+static void write_link(const struct page *p, const char *url)
+{
+    html_raw(p->h, "<section aria-labelledby=\"raw\">");
+    page_heading(p, "raw", WORD_PAGE_RAW);
+    page_by(p, WORD_PAGE_RAW_BY);
+    html_raw(p->h, "<p><a class=\"button\" download");
+    html_attr(p->h, "href", url);
+    html_raw(p->h, ">");
+    html_text(p->h, word(p->l, WORD_PAGE_DOWNLOAD));
+    html_raw(p->h, "</a></p></section>\n");
+}
+
 static void write_footer(const struct page *p)
 {
     html_raw(p->h, "<footer><p>");
@@ -213,8 +231,16 @@ static void write_footer(const struct page *p)
 
 static void (*const parts[])(const struct page *p) = {
     page_highlights,   page_setup,   page_prefill,    page_matrix,   page_charts,
-    page_measurements, page_details, page_conditions, write_remarks, write_document,
+    page_measurements, page_details, page_conditions, write_remarks,
 };
+
+static void write_sections(const struct page *p)
+{
+    write_header(p);
+    html_raw(p->h, "<main id=\"main\">\n");
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+        parts[i](p);
+}
 
 bool page_write(const struct result *r, const struct page_options *o, struct buf *out)
 {
@@ -227,15 +253,30 @@ bool page_write(const struct result *r, const struct page_options *o, struct buf
     html_raw(&h, ">\n");
     write_head(&p);
     html_raw(&h, "<body>\n");
-    write_header(&p);
-    html_raw(&h, "<main id=\"main\">\n");
-    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
-        parts[i](&p);
+    write_skip(&p);
+    write_sections(&p);
+    write_document(&p);
     html_raw(&h, "</main>\n");
     write_footer(&p);
     html_raw(&h, "<script>");
     html_asset(&h, &page_script);
     html_raw(&h, "</script>\n</body>\n</html>\n");
+    html_release(&h);
+    return !out->overflow;
+}
+
+bool page_write_within(const struct result *r, const struct page_options *o, struct buf *out)
+{
+    struct html h;
+    struct page p = {.r = r, .l = o->lang ? o->lang : langs[0], .h = &h};
+    html_init(&h, out);
+    axes_of(r, &p.axes);
+    write_sections(&p);
+    if (o->document_url)
+        write_link(&p, o->document_url);
+    else
+        write_document(&p);
+    html_raw(&h, "</main>\n");
     html_release(&h);
     return !out->overflow;
 }

@@ -14,10 +14,15 @@
 #include "report/lang.h"
 
 struct page_options {
-    const struct lang *lang; /* NULL: English */
+    const struct lang *lang;  /* NULL: English */
+    const char *document_url; /* of page_write_within: where the document is; NULL: on the page */
 };
 
 /* False: `out` was too small. */
 bool page_write(const struct result *r, const struct page_options *o, struct buf *out);
+
+/* The header and the sections alone, <header> and <main id="main">, for a document around them that
+ * brings page_style and page_script (assets.h) along. */
+bool page_write_within(const struct result *r, const struct page_options *o, struct buf *out);
 
 #endif

@@ -11,7 +11,7 @@ export function layoutFaults() {
     if (root.scrollWidth > root.clientWidth)
         faults.push(`the page scrolls sideways by ${root.scrollWidth - root.clientWidth}px`);
     for (const e of document.querySelectorAll('body *')) {
-        if (!e.checkVisibility() || e.closest('svg') || e.matches('.skip'))
+        if (!e.checkVisibility() || e.closest('svg') || e.matches('.skip, .hide'))
             continue;
         const style = getComputedStyle(e);
         const box = e.getBoundingClientRect();
@@ -51,7 +51,7 @@ export function overlapFaults() {
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     for (let node = walker.nextNode(); node; node = walker.nextNode()) {
         if (!node.data.trim() || !node.parentElement.checkVisibility() ||
-            node.parentElement.closest('svg, script, style, .skip'))
+            node.parentElement.closest('svg, script, style, .skip, .hide'))
             continue;
         const range = document.createRange();
         range.selectNodeContents(node);

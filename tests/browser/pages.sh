@@ -1,12 +1,13 @@
 #!/bin/sh
-# pages.sh TOKGRID FOLDER - brings together what pages.mjs needs in FOLDER, then runs it.
+# pages.sh TOKGRID FOLDER [SCRIPT] - brings together what the tests need in FOLDER, then runs SCRIPT,
+# pages.mjs by default.
 #
 # TAP on standard output. Where node, npm, a browser or npm's registry is missing, it skips and says
 # which; nothing but the packages of package-lock.json is fetched, and nothing is installed outside
 # FOLDER.
 set -eu
 
-tokgrid=$1 folder=$2
+tokgrid=$1 folder=$2 script=${3:-pages.mjs}
 here=$(cd "$(dirname "$0")" && pwd)
 
 skip() {
@@ -35,4 +36,4 @@ if ! cmp -s "$here/package-lock.json" "$folder/node_modules/.complete"; then
     cp "$folder/package-lock.json" "$folder/node_modules/.complete"
 fi
 
-exec node "$folder/pages.mjs" "$tokgrid" "$browser" "$(dirname "$here")" "$folder"
+exec node "$folder/$script" "$tokgrid" "$browser" "$(dirname "$here")" "$folder"

@@ -1,0 +1,112 @@
+/* page_cache.c - slots by the hash of the address, each with a page or none: another page that
+ * falls into the same slot takes its place. */
+#include "site/page_cache.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct slot {
+    char *key; /* NULL: empty */
+    int64_t version;
+    const char *type; /* static */
+    enum response_cache cache;
+    char *body, *packed; /* packed: as gzip, NULL when it is not */
+    size_t size, packed_size;
+};
+
+struct page_cache {
+    pthread_mutex_t lock; /* of everything below */
+    size_t slot_count, max_bytes, bytes;
+    struct slot *slots;
+};
+
+struct page_cache *page_cache_new(size_t max_pages, size_t max_bytes)
+{
+    struct page_cache *c = mem_alloc(sizeof *c);
+    pthread_mutex_init(&c->lock, NULL);
+    c->slot_count = max_pages;
+    c->max_bytes = max_bytes;
+    c->slots = mem_array(max_pages, sizeof *c->slots);
+    return c;
+}
+
+static void empty(struct page_cache *c, struct slot *slot)
+{
+    c->bytes -= slot->size + slot->packed_size;
+    free(slot->key);
+    free(slot->body);
+    free(slot->packed);
+    *slot = (struct slot){0};
+}
+
+void page_cache_free(struct page_cache *c)
+{
+    if (!c)
+        return;
+    for (size_t i = 0; i < c->slot_count; i++)
+        empty(c, &c->slots[i]);
+    pthread_mutex_destroy(&c->lock);
+    free(c->slots);
+    free(c);
+}
+
+/* FNV-1a. Who finds addresses that fall together gains nothing but pages that are made anew. */
+static struct slot *slot_of(struct page_cache *c, const char *key)
+{
+    uint64_t h = UINT64_C(14695981039346656037);
+    for (; *key; key++)
+        h = (h ^ (unsigned char)*key) * UINT64_C(1099511628211);
+    return &c->slots[h % c->slot_count];
+}
+
+bool page_cache_get(struct page_cache *c, const char *key, int64_t version, struct response *to)
+{
+    pthread_mutex_lock(&c->lock);
+    const struct slot *slot = slot_of(c, key);
+    bool found = slot->key && slot->version == version && strcmp(slot->key, key) == 0;
+    if (found) {
+        to->type = slot->type;
+        to->cache = slot->cache;
+        buf_add(&to->body, slot->body, slot->size);
+        if (slot->packed)
+            buf_add(&to->packed, slot->packed, slot->packed_size);
+    }
+    pthread_mutex_unlock(&c->lock);
+    return found;
+}
+
+static char *copy_of(const struct buf *b)
+{
+    char *copy = mem_array(b->len + 1, 1);
+    memcpy(copy, b->p, b->len);
+    return copy;
+}
+
+void page_cache_put(struct page_cache *c, const char *key, int64_t version,
+                    const struct response *from)
+{
+    size_t size = from->body.len + from->packed.len;
+    pthread_mutex_lock(&c->lock);
+    struct slot *slot = slot_of(c, key);
+    if (slot->key)
+        empty(c, slot);
+    if (c->bytes + size <= c->max_bytes) {
+        *slot = (struct slot){
+            .key = mem_strdup(key),
+            .version = version,
+            .type = from->type,
+            .cache = from->cache,
+            .body = copy_of(&from->body),
+            .size = from->body.len,
+            .packed = from->packed.len ? copy_of(&from->packed) : NULL,
+            .packed_size = from->packed.len,
+        };
+        c->bytes += size;
+    } else {
+        /* Full, most likely of pages of older versions: they go, all at once. */
+        for (size_t i = 0; i < c->slot_count; i++)
+            empty(c, &c->slots[i]);
+    }
+    pthread_mutex_unlock(&c->lock);
+}

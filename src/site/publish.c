@@ -1,0 +1,112 @@
+/* publish.c - what a document must hold before the public sees it, and what makes it doubtful. */
+#include "site/publish.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "model/redact.h"
+#include "report/views.h"
+
+/* How far above what memory bandwidth allows a figure may lie: data sheets round, clocks vary. */
+static const double BOUND_SLACK = 1.05;
+
+static bool check_names(struct publication *p, struct err *err)
+{
+    const struct result *r = &p->result;
+    const char *model =
+        r->subject.model && *r->subject.model ? r->subject.model : r->subject.served_model;
+    p->field = "subject.model";
+    if (!model || !*model)
+        return err_set(err, ERR_FORMAT, "subject.model: a published run names its model");
+    if (strlen(model) > 200 || model[strspn(model, "./")] == '\0')
+        return err_set(err, ERR_FORMAT, "subject.model: this is no model's name");
+    p->field = "hardware";
+    if (r->hardware.gpu_count == 0 && (!r->hardware.cpu || !*r->hardware.cpu))
+        return err_set(err, ERR_FORMAT, "hardware: a published run says on what it was measured");
+    p->field = "decode";
+    if (r->decode_count == 0 && r->prefill_count == 0)
+        return err_set(err, ERR_FORMAT, "decode: there is no measurement in it");
+    return true;
+}
+
+/* A command that holds a secret is refused, not repaired: its owner should know. */
+static bool check_secrets(struct publication *p, struct err *err)
+{
+    const char *command = p->result.engine.launch_command;
+    struct buf clean;
+    p->field = "engine.launch_command";
+    if (!command)
+        return true;
+    buf_init(&clean, RESULT_MAX_BYTES);
+    redact_command(command, &clean);
+    bool same = strcmp(clean.p, command) == 0;
+    buf_release(&clean);
+    return same || err_set(err, ERR_FORMAT,
+                           "engine.launch_command: it holds a key or a password; put *** there");
+}
+
+/* Drafted tokens let one request pass what reading the weights once for each token allows. */
+static bool speculates(const struct result *r)
+{
+    const char *command = r->engine.launch_command, *flags = r->engine.flags;
+    return (command &&
+            (text_find_nocase(command, "speculative") || text_find_nocase(command, "draft"))) ||
+           (flags && (text_find_nocase(flags, "speculative") || text_find_nocase(flags, "draft")));
+}
+
+static void find_doubts(struct publication *p, struct arena *a)
+{
+    struct bound bound;
+    bound_get(&p->result, &bound);
+    if (isnan(bound.tok_s) || speculates(&p->result))
+        return;
+    for (size_t i = 0; i < p->result.decode_count && p->flag_count < ARRAY_LEN(p->flags); i++) {
+        const struct cell *c = &p->result.decode[i];
+        if (!status_has_numbers(c->status) || !(c->per_request_tok_s > bound.tok_s * BOUND_SLACK))
+            continue;
+        p->flags[p->flag_count++] = (struct store_flag){
+            .code = "above_bound",
+            .text = arena_printf(a,
+                                 "One request got %.1f tok/s; reading the weights once for each "
+                                 "token allows %.1f.",
+                                 c->per_request_tok_s, bound.tok_s),
+            .context_tokens = c->context_tokens,
+            .concurrency = c->concurrency,
+        };
+    }
+}
+
+bool publication_read(struct publication *p, const char *document, size_t n, struct arena *a,
+                      struct err *err)
+{
+    *p = (struct publication){.document = document, .bytes = n};
+    if (n > RESULT_MAX_BYTES)
+        return err_set(err, ERR_LIMIT, "the document is larger than %d bytes", RESULT_MAX_BYTES);
+    if (!result_read_json(document, n, "run", &p->result, err) || !check_names(p, err) ||
+        !check_secrets(p, err))
+        return false;
+    p->field = NULL;
+    find_doubts(p, a);
+    return true;
+}
+
+void publication_release(struct publication *p)
+{
+    result_release(&p->result);
+}
+
+bool publication_store(struct store *s, const struct publication *p, int64_t owner, bool draft,
+                       char ret_uid[UUID_TEXT_MAX], struct err *err)
+{
+    const struct store_run_new run = {
+        .owner = owner,
+        .result = &p->result,
+        .document = p->document,
+        .document_bytes = p->bytes,
+        .state = draft ? STORE_RUN_DRAFT : STORE_RUN_PUBLIC,
+        .flags = p->flags,
+        .flag_count = p->flag_count,
+    };
+    return store_run_add(s, &run, ret_uid, err);
+}

@@ -1,0 +1,29 @@
+/* publish.h - a document on its way into the store: read, checked, judged.
+ *
+ * What is published is the exact document, so nothing here changes it: what may not be shown, such
+ * as a secret in a launch command, is refused with the name of the field. */
+#ifndef TOKGRID_SITE_PUBLISH_H
+#define TOKGRID_SITE_PUBLISH_H
+
+#include "base/arena.h"
+#include "store/store.h"
+
+struct publication {
+    struct result result;
+    const char *document; /* borrowed */
+    size_t bytes;
+    struct store_flag flags[8]; /* why moderators should look; texts in the arena */
+    size_t flag_count;
+    const char *field; /* static: what the error is about; NULL: the document */
+};
+
+/* False: not fit to be stored, the reason in `err` as a line, the field in `p->field`. Release in
+ * either case. */
+bool publication_read(struct publication *p, const char *document, size_t n, struct arena *a,
+                      struct err *err) ATTR_CHECK;
+void publication_release(struct publication *p);
+
+bool publication_store(struct store *s, const struct publication *p, int64_t owner, bool draft,
+                       char ret_uid[UUID_TEXT_MAX], struct err *err) ATTR_CHECK;
+
+#endif

@@ -1,0 +1,179 @@
+/* routes.c - the table, and the walk over it. */
+#include "site/routes.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "site/serve.h"
+
+#define GET    .method = METHOD_GET
+#define POST   .method = METHOD_POST, .flags = ROUTE_FORM
+#define ALIKE  .method = METHOD_GET, .flags = ROUTE_ALIKE
+#define API    .flags = ROUTE_API
+#define LIST   .method = METHOD_GET, .flags = ROUTE_API | ROUTE_ALIKE
+#define UPLOAD .method = METHOD_POST, .flags = ROUTE_FORM | ROUTE_UPLOAD
+
+const struct route routes[] = {
+    /* files and addresses without a language */
+    {GET, .path = "/", .handle = serve_root},
+    {GET, .path = "/assets/{file}", .handle = serve_asset},
+    {GET, .path = "/robots.txt", .handle = serve_robots},
+
+    /* pages that everybody sees */
+    {ALIKE, .path = "/{lang}", .handle = serve_home, .title = SITE_HOME_TITLE},
+    {GET, .path = "/{lang}/get-started", .handle = serve_start, .title = SITE_START_TITLE},
+    {ALIKE, .path = "/{lang}/leaderboard", .handle = serve_board, .title = SITE_BOARD_TITLE},
+    {ALIKE, .path = "/{lang}/runs", .handle = serve_runs, .title = SITE_RUNS_TITLE},
+    {ALIKE, .path = "/{lang}/runs/{uid}", .handle = serve_run},
+    {ALIKE, .path = "/{lang}/compare", .handle = serve_compare, .title = SITE_COMPARE_TITLE},
+    {ALIKE, .path = "/{lang}/models", .handle = serve_models, .title = SITE_MODELS_TITLE},
+    {ALIKE, .path = "/{lang}/models/{name}", .handle = serve_model},
+    {ALIKE, .path = "/{lang}/models/{organization}/{name}", .handle = serve_model},
+    {ALIKE, .path = "/{lang}/organizations", .handle = serve_organizations,
+     .title = SITE_ORGANIZATIONS_TITLE},
+    {ALIKE, .path = "/{lang}/organizations/{name}", .handle = serve_organization},
+    {ALIKE, .path = "/{lang}/hardware", .handle = serve_hardwares, .title = SITE_HARDWARE_TITLE},
+    {ALIKE, .path = "/{lang}/hardware/{slug}", .handle = serve_hardware},
+    {ALIKE, .path = "/{lang}/users/{name}", .handle = serve_user},
+    {ALIKE, .path = "/{lang}/calculator", .handle = serve_calculator, .title = SITE_CALC_TITLE},
+    {ALIKE, .path = "/{lang}/search", .handle = serve_search, .title = SITE_SEARCH_TITLE},
+
+    /* accounts */
+    {GET, .flags = ROUTE_ASKS, .path = "/{lang}/sign-in", .handle = serve_sign_in,
+     .title = SITE_SIGN_IN_TITLE},
+    {POST, .path = "/{lang}/sign-in", .handle = serve_sign_in_form},
+    {GET, .flags = ROUTE_ASKS, .path = "/{lang}/sign-up", .handle = serve_sign_up,
+     .title = SITE_SIGN_UP_TITLE},
+    {POST, .path = "/{lang}/sign-up", .handle = serve_sign_up_form},
+    {POST, .path = "/{lang}/sign-out", .handle = serve_sign_out, .need = NEED_USER},
+    {GET, .path = "/{lang}/dashboard", .handle = serve_dashboard, .need = NEED_USER,
+     .title = SITE_DASHBOARD_TITLE},
+    {UPLOAD, .path = "/{lang}/dashboard/upload", .handle = serve_upload, .need = NEED_USER},
+    {POST, .path = "/{lang}/dashboard/keys", .handle = serve_key_make, .need = NEED_USER},
+    {POST, .path = "/{lang}/dashboard/keys/{id}", .handle = serve_key_revoke, .need = NEED_USER},
+    {POST, .path = "/{lang}/dashboard/setups/{id}", .handle = serve_setup_delete,
+     .need = NEED_USER},
+    {POST, .path = "/{lang}/runs/{uid}", .handle = serve_run_state, .need = NEED_USER},
+    {GET, .path = "/{lang}/device", .handle = serve_device, .need = NEED_USER,
+     .title = SITE_DEVICE_TITLE},
+    {POST, .path = "/{lang}/device", .handle = serve_device_form, .need = NEED_USER},
+
+    /* the API */
+    {.method = METHOD_POST,
+     .flags = ROUTE_API | ROUTE_UPLOAD,
+     .path = "/api/v1/runs",
+     .handle = serve_api_run_create,
+     .need = NEED_KEY,
+     .takes = "run-document",
+     .gives = "run",
+     .summary = "Publish a run, or check one without storing it (dry_run=1)."},
+    {LIST, .path = "/api/v1/runs", .handle = serve_api_runs, .gives = "runs",
+     .summary = "Listed runs, newest or fastest first."},
+    {LIST, .path = "/api/v1/runs/{uid}", .handle = serve_api_run, .gives = "run",
+     .summary = "What the site knows about a run."},
+    {LIST, .path = "/api/v1/runs/{uid}/raw", .handle = serve_api_run_raw, .gives = "run-document",
+     .summary = "The run's document, byte for byte."},
+    {.method = METHOD_DELETE,
+     API,
+     .path = "/api/v1/runs/{uid}",
+     .handle = serve_api_run_delete,
+     .need = NEED_KEY,
+     .summary = "Remove a run of one's own for good."},
+    {LIST, .path = "/api/v1/leaderboard", .handle = serve_api_board, .gives = "board",
+     .summary = "One board: the cells of one class of metric, best first."},
+    {LIST, .path = "/api/v1/models", .handle = serve_api_models, .gives = "models",
+     .summary = "Models with runs, repackagings grouped under their base."},
+    {GET, API, .path = "/api/v1/user", .handle = serve_api_user, .need = NEED_KEY, .gives = "user",
+     .summary = "Whose key this is."},
+    {GET, API, .path = "/api/v1/keys", .handle = serve_api_keys, .need = NEED_KEY, .gives = "keys",
+     .summary = "One's keys, without their secrets."},
+    {.method = METHOD_POST,
+     API,
+     .path = "/api/v1/keys",
+     .handle = serve_api_key_create,
+     .need = NEED_KEY,
+     .takes = "label",
+     .gives = "new-key",
+     .summary = "Make a key; it is shown this once."},
+    {.method = METHOD_DELETE,
+     API,
+     .path = "/api/v1/keys/{id}",
+     .handle = serve_api_key_delete,
+     .need = NEED_KEY,
+     .summary = "Revoke a key."},
+    {.method = METHOD_POST,
+     API,
+     .path = "/api/v1/device/code",
+     .handle = serve_api_device_code,
+     .takes = "label",
+     .gives = "device-code",
+     .summary = "Begin a device login: a code to show, and one to poll with."},
+    {.method = METHOD_POST,
+     API,
+     .path = "/api/v1/device/token",
+     .handle = serve_api_device_token,
+     .takes = "device",
+     .gives = "new-key",
+     .summary = "Poll a device login for its key."},
+};
+const size_t route_count = ARRAY_LEN(routes);
+
+/* Whether the parts of a path are those of a row; fills what the row leaves open. */
+static bool matches(const struct route *route, const struct request *r, struct route_match *ret)
+{
+    const char *p = route->path + 1;
+    size_t at = 0;
+    ret->lang = NULL;
+    ret->arg_count = 0;
+    while (*p) {
+        size_t n = strcspn(p, "/");
+        if (at == r->path_count)
+            return false;
+        const char *segment = r->path[at++];
+        if (n == 6 && memcmp(p, "{lang}", n) == 0) {
+            ret->lang = site_lang_find(segment);
+            if (!ret->lang)
+                return false;
+        } else if (*p == '{') {
+            ret->args[ret->arg_count++] = segment;
+        } else if (strlen(segment) != n || memcmp(segment, p, n) != 0) {
+            return false;
+        }
+        p += n + (p[n] == '/');
+    }
+    return at == r->path_count;
+}
+
+static void allow(struct route_match *m, enum request_method method)
+{
+    static const char *const names[] = {
+        [METHOD_GET] = "GET, HEAD", [METHOD_POST] = "POST", [METHOD_PATCH] = "PATCH",
+        [METHOD_DELETE] = "DELETE", [METHOD_OTHER] = "",
+    };
+    size_t used = strlen(m->allow);
+    snprintf(m->allow + used, sizeof m->allow - used, "%s%s", used ? ", " : "", names[method]);
+}
+
+void routes_find(const struct request *r, struct route_match *ret)
+{
+    struct route_match found = {0};
+    *ret = found;
+    for (size_t i = 0; i < route_count; i++) {
+        struct route_match m;
+        if (!matches(&routes[i], r, &m))
+            continue;
+        found.lang = m.lang;
+        if (routes[i].method != r->method) {
+            allow(&found, routes[i].method);
+            continue;
+        }
+        *ret = m;
+        ret->route = &routes[i];
+        ret->allow[0] = '\0';
+        return;
+    }
+    /* An unknown page of a language is told about in that language. */
+    if (!found.lang && r->path_count > 0)
+        found.lang = site_lang_find(r->path[0]);
+    *ret = found;
+}

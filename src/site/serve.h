@@ -1,0 +1,78 @@
+/* serve.h - the handlers of the routes: each asks the store and lets a pure function write. */
+#ifndef TOKGRID_SITE_SERVE_H
+#define TOKGRID_SITE_SERVE_H
+
+#include "site/visit.h"
+
+/* serve_lists.c */
+void serve_root(struct visit *v); /* to the language a browser prefers */
+void serve_home(struct visit *v);
+void serve_start(struct visit *v);
+void serve_board(struct visit *v);
+void serve_runs(struct visit *v);
+void serve_search(struct visit *v);
+void serve_asset(struct visit *v);
+void serve_robots(struct visit *v);
+
+/* serve_groups.c */
+void serve_models(struct visit *v);
+void serve_model(struct visit *v);
+void serve_organizations(struct visit *v);
+void serve_organization(struct visit *v);
+void serve_hardwares(struct visit *v);
+void serve_hardware(struct visit *v);
+void serve_user(struct visit *v);
+
+/* serve_run.c */
+void serve_run(struct visit *v);
+void serve_run_state(struct visit *v);
+void serve_compare(struct visit *v);
+void serve_calculator(struct visit *v);
+
+/* serve_account.c */
+void serve_sign_in(struct visit *v);
+void serve_sign_in_form(struct visit *v);
+void serve_sign_up(struct visit *v);
+void serve_sign_up_form(struct visit *v);
+void serve_sign_out(struct visit *v);
+void serve_dashboard(struct visit *v);
+void serve_upload(struct visit *v);
+void serve_key_make(struct visit *v);
+void serve_key_revoke(struct visit *v);
+void serve_setup_delete(struct visit *v);
+void serve_device(struct visit *v);
+void serve_device_form(struct visit *v);
+
+/* serve_api_runs.c */
+void serve_api_run_create(struct visit *v);
+void serve_api_runs(struct visit *v);
+void serve_api_run(struct visit *v);
+void serve_api_run_raw(struct visit *v);
+void serve_api_run_delete(struct visit *v);
+void serve_api_board(struct visit *v);
+void serve_api_models(struct visit *v);
+
+/* serve_api_account.c */
+void serve_api_user(struct visit *v);
+void serve_api_keys(struct visit *v);
+void serve_api_key_create(struct visit *v);
+void serve_api_key_delete(struct visit *v);
+void serve_api_device_code(struct visit *v);
+void serve_api_device_token(struct visit *v);
+
+/* ---- shared by them -------------------------------------------------------------------------- */
+
+/* What lists are narrowed to, from the query. */
+void serve_filter(const struct visit *v, struct store_filter *ret);
+enum store_group_order serve_group_order(const struct visit *v);
+bool serve_board_of(const struct visit *v, struct store_board *ret, struct err *err);
+
+/* A run that this visitor may see; else the answer is 404. */
+bool serve_find_run(struct visit *v, const char *uid, struct store_run *ret);
+/* Its document as a result; *ret is to be released. */
+bool serve_load_result(struct visit *v, const char *uid, struct result *ret);
+
+/* A number in the path. */
+bool serve_id(struct visit *v, const char *text, int64_t *ret);
+
+#endif

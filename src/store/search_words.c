@@ -1,0 +1,250 @@
+/* search_words.c - one walk over the characters, for texts and for queries. */
+#include "store/search_words.h"
+
+#include <ctype.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+
+enum char_class { CHAR_BREAK, CHAR_LETTER, CHAR_DIGIT, CHAR_CJK };
+
+/* Beyond ASCII: what is no letter, and what is written without spaces. */
+static const struct {
+    uint32_t first, last;
+    enum char_class class;
+} ranges[] = {
+    {0x80, 0xa9, CHAR_BREAK},        {0xab, 0xb4, CHAR_BREAK},       {0xb6, 0xb9, CHAR_BREAK},
+    {0xbb, 0xbf, CHAR_BREAK},        {0xd7, 0xd7, CHAR_BREAK},       {0xf7, 0xf7, CHAR_BREAK},
+    {0x1100, 0x11ff, CHAR_CJK},      {0x2000, 0x2bff, CHAR_BREAK},   {0x2e00, 0x2e7f, CHAR_BREAK},
+    {0x2e80, 0x2fdf, CHAR_CJK},      {0x3000, 0x3004, CHAR_BREAK},   {0x3005, 0x3007, CHAR_CJK},
+    {0x3008, 0x3040, CHAR_BREAK},    {0x3041, 0x30fa, CHAR_CJK},     {0x30fb, 0x30fb, CHAR_BREAK},
+    {0x30fc, 0x318f, CHAR_CJK},      {0x31a0, 0x31ff, CHAR_CJK},     {0x3200, 0x33ff, CHAR_BREAK},
+    {0x3400, 0x9fff, CHAR_CJK},      {0xac00, 0xd7af, CHAR_CJK},     {0xe000, 0xf8ff, CHAR_BREAK},
+    {0xf900, 0xfaff, CHAR_CJK},      {0xfe00, 0xfe6f, CHAR_BREAK},   {0xff65, 0xff9f, CHAR_CJK},
+    {0xfff0, 0xffff, CHAR_BREAK},    {0x1f000, 0x1faff, CHAR_BREAK}, {0x20000, 0x3ffff, CHAR_CJK},
+    {0xe0000, 0x10ffff, CHAR_BREAK},
+};
+
+static enum char_class class_of(uint32_t cp)
+{
+    if (cp < 0x80)
+        return isdigit((int)cp) ? CHAR_DIGIT : isalpha((int)cp) ? CHAR_LETTER : CHAR_BREAK;
+    for (size_t i = 0; i < ARRAY_LEN(ranges); i++)
+        if (cp >= ranges[i].first && cp <= ranges[i].last)
+            return ranges[i].class;
+    return CHAR_LETTER;
+}
+
+/* Full-width to ASCII; capitals to small, in the alphabets that have them. */
+static uint32_t fold(uint32_t cp)
+{
+    if (cp >= 0xff01 && cp <= 0xff5e)
+        cp -= 0xff01 - '!';
+    if (cp < 0x80)
+        return (uint32_t)tolower((int)cp);
+    if ((cp >= 0xc0 && cp <= 0xde && cp != 0xd7) || (cp >= 0x391 && cp <= 0x3a9) ||
+        (cp >= 0x410 && cp <= 0x42f))
+        return cp + 32;
+    if (cp >= 0x400 && cp <= 0x40f)
+        return cp + 80;
+    bool odd_small = (cp >= 0x100 && cp <= 0x137) || (cp >= 0x14a && cp <= 0x177) ||
+                     (cp >= 0x1e00 && cp <= 0x1eff) || (cp >= 0x460 && cp <= 0x481);
+    return odd_small ? cp | 1 : cp;
+}
+
+struct scan {
+    const char *p;
+    size_t left;
+};
+
+/* The next character, folded; false at the end. */
+static bool next_char(struct scan *s, uint32_t *ret_cp, enum char_class *ret_class)
+{
+    uint32_t cp;
+
+    if (s->left == 0)
+        return false;
+    size_t n = text_utf8_decode(s->p, s->left, &cp);
+    s->p += n;
+    s->left -= n;
+    *ret_cp = fold(cp);
+    *ret_class = class_of(*ret_cp);
+    return true;
+}
+
+static void put(struct search_word *w, uint32_t a, uint32_t b)
+{
+    size_t n = text_utf8_encode(a, w->text);
+
+    if (b)
+        n += text_utf8_encode(b, w->text + n);
+    w->text[n] = '\0';
+    w->pair = true;
+}
+
+typedef bool word_fn(void *context, const struct search_word *w, bool lone, bool follows);
+
+struct walk {
+    word_fn *fn;
+    void *context;
+    struct search_word word; /* being read */
+    size_t n;
+    uint32_t before; /* the CJK character before; 0: none */
+    bool paired;     /* it was part of a pair */
+    bool near;       /* only one break since the last word */
+};
+
+static bool flush(struct walk *w)
+{
+    bool more = true;
+
+    if (w->n > 0) {
+        w->word.text[w->n] = '\0';
+        w->word.pair = false;
+        more = w->fn(w->context, &w->word, false, w->near);
+        w->near = true;
+    } else if (w->before && !w->paired) {
+        put(&w->word, w->before, 0);
+        more = w->fn(w->context, &w->word, true, false);
+    }
+    w->n = 0;
+    w->before = 0;
+    w->paired = false;
+    return more;
+}
+
+static bool take_cjk(struct walk *w, uint32_t cp)
+{
+    struct search_word pair;
+    bool more = true;
+
+    if (w->n > 0)
+        more = flush(w);
+    w->near = false;
+    if (w->before) {
+        put(&pair, w->before, cp);
+        more = w->fn(w->context, &pair, false, false);
+        w->paired = true;
+    }
+    w->before = cp;
+    return more;
+}
+
+static bool take_letter(struct walk *w, uint32_t cp)
+{
+    char bytes[4];
+    bool more = true;
+
+    if (w->before)
+        more = flush(w);
+    size_t size = text_utf8_encode(cp, bytes);
+    if (w->n + size <= SEARCH_WORD_MAX) {
+        memcpy(w->word.text + w->n, bytes, size);
+        w->n += size;
+    }
+    return more;
+}
+
+static void walk(const char *text, word_fn *fn, void *context)
+{
+    struct scan s = {text, strlen(text)};
+    struct walk w = {.fn = fn, .context = context};
+    uint32_t cp;
+    enum char_class class;
+    bool more = true;
+
+    while (more && next_char(&s, &cp, &class)) {
+        if (class == CHAR_CJK) {
+            more = take_cjk(&w, cp);
+        } else if (class != CHAR_BREAK) {
+            more = take_letter(&w, cp);
+        } else {
+            bool between = w.n > 0;
+            more = flush(&w);
+            w.near = between;
+        }
+    }
+    if (more)
+        flush(&w);
+}
+
+/* ---- queries ---- */
+
+struct query {
+    struct search_word *out;
+    size_t n;
+};
+
+static bool add_query_word(void *context, const struct search_word *w, bool lone, bool follows)
+{
+    struct query *q = context;
+
+    (void)lone;
+    (void)follows;
+    for (size_t i = 0; i < q->n; i++)
+        if (strcmp(q->out[i].text, w->text) == 0)
+            return true;
+    q->out[q->n++] = *w;
+    return q->n < SEARCH_QUERY_WORDS;
+}
+
+size_t search_query_words(const char *query, struct search_word out[SEARCH_QUERY_WORDS])
+{
+    struct query q = {.out = out};
+
+    walk(query, add_query_word, &q);
+    return q.n;
+}
+
+/* ---- texts ---- */
+
+struct text {
+    struct buf *out;
+    size_t n;
+    struct search_word last; /* of letters and digits */
+};
+
+static void add_text(struct text *t, const char *word)
+{
+    if (t->out->len > 0)
+        buf_addc(t->out, ' ');
+    buf_adds(t->out, word);
+    t->n++;
+}
+
+static bool add_text_word(void *context, const struct search_word *w, bool lone, bool follows)
+{
+    struct text *t = context;
+    char joined[2 * SEARCH_WORD_MAX + 1];
+    char single[5];
+    uint32_t first;
+
+    add_text(t, w->text);
+    if (w->pair && !lone) { /* each character alone, too */
+        size_t n = text_utf8_decode(w->text, strlen(w->text), &first);
+        memcpy(single, w->text, n);
+        single[n] = '\0';
+        add_text(t, single);
+        add_text(t, w->text + n);
+    }
+    if (!w->pair) {
+        size_t n = strlen(t->last.text);
+        if (follows && n > 0 && !isdigit((unsigned char)t->last.text[n - 1]) &&
+            isdigit((unsigned char)w->text[0])) {
+            memcpy(joined, t->last.text, n);
+            memcpy(joined + n, w->text, strlen(w->text) + 1);
+            add_text(t, joined);
+        }
+        t->last = *w;
+    }
+    return t->n < SEARCH_WORDS_MAX;
+}
+
+void search_text_words(const char *text, struct buf *out)
+{
+    struct text t = {.out = out};
+
+    walk(text, add_text_word, &t);
+}

@@ -1,0 +1,206 @@
+/* cases_plans.c - no page's query walks over all runs, cells, documents or board rows: each
+ * statement that a call makes is explained by the database itself. */
+#include "fixture.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "store/store_parts.h"
+#include "synthetic.h"
+
+struct watched {
+    struct arena *a;
+    struct {
+        char *sql;
+        struct db_value values[32];
+        size_t n;
+    } v[64];
+    size_t n;
+};
+
+static void watch(void *context, const char *sql, const struct db_value *values, size_t n)
+{
+    struct watched *w = context;
+
+    if (w->n == ARRAY_LEN(w->v) || n > ARRAY_LEN(w->v[0].values) || strncmp(sql, "EXPLAIN", 7) == 0)
+        return;
+    w->v[w->n].sql = arena_strdup(w->a, sql);
+    w->v[w->n].n = n;
+    for (size_t i = 0; i < n; i++) {
+        w->v[w->n].values[i] = values[i];
+        if (values[i].type == DB_TEXT)
+            w->v[w->n].values[i].p = arena_strdup(w->a, values[i].p);
+    }
+    w->n++;
+}
+
+/* Subqueries of at most a page have these names; everything else is a table. */
+static bool is_page(const char *line, const char *sql)
+{
+    if (strcmp(line, "SCAN i") == 0)
+        return true;
+    return strcmp(line, "SCAN b") == 0 && strstr(sql, ") b JOIN run r") != NULL;
+}
+
+static void check_sqlite_line(const char *call, const char *sql, char *line, int *sorts)
+{
+    line += strspn(line, "|-`  ");
+    *sorts += strstr(line, "TEMP B-TREE FOR ORDER BY") != NULL;
+    if (strncmp(line, "SCAN ", 5) != 0 || is_page(line, sql) ||
+        strstr(line, "VIRTUAL TABLE INDEX") || strcmp(line, "SCAN CONSTANT ROW") == 0)
+        return;
+    fail_msg("%s: %s\n%s", call, line, sql);
+}
+
+static void check_plan(struct fixture *f, const char *call, const char *sql,
+                       const struct db_value *values, size_t n)
+{
+    static const char *const large[] = {"run",   "cell",  "board",        "document", "best",
+                                        "audit", "flag",  "search_entry", "session",  "api_key",
+                                        "users", "point", "replay",       "rate"};
+    struct buf plan;
+    int sorts = 0;
+
+    buf_init(&plan, 64 << 10);
+    assert_fine(f, db_explain(f->s->db, sql, values, n, &plan, &f->err));
+    if (fixture_is_postgres()) {
+        for (size_t i = 0; i < ARRAY_LEN(large); i++) {
+            char text[64];
+            snprintf(text, sizeof text, "Seq Scan on %s ", large[i]);
+            if (strstr(plan.p, text))
+                fail_msg("%s: %s\n%s", call, sql, plan.p);
+        }
+    } else {
+        char *next;
+        for (char *line = plan.p; *line; line = next) {
+            next = strchr(line, '\n');
+            *next++ = '\0';
+            check_sqlite_line(call, sql, line, &sorts);
+        }
+        if (sorts > 1) /* the page itself, once more */
+            fail_msg("%s sorts more than a page: %s", call, sql);
+    }
+    buf_release(&plan);
+}
+
+static struct watched *watched;
+
+static void begin(struct fixture *f)
+{
+    watched = mem_alloc(sizeof *watched);
+    watched->a = &f->a;
+    db_watch(f->s->db, watch, watched);
+}
+
+static void end(struct fixture *f, const char *call)
+{
+    db_watch(f->s->db, NULL, NULL);
+    assert_true(watched->n > 0);
+    for (size_t i = 0; i < watched->n; i++)
+        if (strncmp(watched->v[i].sql, "SELECT", 6) == 0)
+            check_plan(f, call, watched->v[i].sql, watched->v[i].values, watched->v[i].n);
+    free(watched);
+}
+
+#define CHECKED(f, call)                                                                           \
+    do {                                                                                           \
+        begin(f);                                                                                  \
+        assert_fine(f, call);                                                                      \
+        end(f, #call);                                                                             \
+    } while (0)
+
+static void test_plans(void **state)
+{
+    struct fixture *f = *state;
+    int64_t ada = fixture_user(f, "ada");
+    const char *uid = NULL;
+    struct store *s = f->s;
+    struct arena *a = &f->a;
+    struct err *err = &f->err;
+    struct store_runs runs;
+    struct store_board_rows rows;
+    struct store_filter none = {0};
+    struct store_page page = {.limit = 3};
+    struct store_run run;
+
+    for (uint64_t i = 0; i < 30; i++)
+        uid = fixture_run(f, ada, i);
+    if (fixture_is_postgres()) /* for a small table it would not look at an index */
+        assert_fine(f, DB_RUN(s->db, err, "SET enable_seqscan = off"));
+    CHECKED(f, store_run_get(s, uid, a, &run, err));
+    const struct store_filter filters[] = {
+        none,
+        {.base = run.base},
+        {.model = run.model},
+        {.hardware = run.hardware},
+        {.card = "rtx-3090-24gb"},
+        {.organization = run.organization},
+        {.engine = run.engine},
+        {.quantization = run.quantization},
+        {.base = run.base, .hardware = run.hardware},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(filters); i++) {
+        CHECKED(f, store_runs(s, &filters[i], STORE_RUNS_NEWEST, &page, true, a, &runs, err));
+        for (int newest = 0; newest < 2; newest++) {
+            struct store_board board = {.metric = STORE_TOTAL,
+                                        .context_tokens = -1,
+                                        .filter = filters[i],
+                                        .newest = newest && i == 0};
+            struct store_page next = page;
+            CHECKED(f, store_board(s, &board, &next, a, &rows, err));
+            next.after = rows.next;
+            if (*rows.next)
+                CHECKED(f, store_board(s, &board, &next, a, &rows, err));
+        }
+    }
+    CHECKED(f, store_runs(s, &none, STORE_RUNS_FASTEST, &page, true, a, &runs, err));
+    page.after = arena_strdup(a, runs.next);
+    CHECKED(f, store_runs(s, &none, STORE_RUNS_FASTEST, &page, true, a, &runs, err));
+    page.after = NULL;
+    CHECKED(f, store_runs_of(s, ada, &page, a, &runs, err));
+
+    struct store_cells cells;
+    struct store_flags flags;
+    struct store_revisions history;
+    struct buf document;
+    buf_init(&document, RESULT_MAX_BYTES);
+    CHECKED(f, store_run_cells(s, run.id, a, &cells, err));
+    CHECKED(f, store_run_flags(s, run.id, a, &flags, err));
+    CHECKED(f, store_run_history(s, run.id, a, &history, err));
+    CHECKED(f, store_run_document(s, uid, 0, &document, err));
+    buf_release(&document);
+    CHECKED(f, store_board_of_base(s, run.base, STORE_SINGLE, a, &rows, err));
+    CHECKED(f, store_board_of_hardware(s, run.hardware, STORE_SINGLE, a, &rows, err));
+
+    struct store_model model;
+    struct store_models models;
+    struct store_organization organization;
+    struct store_hardware hardware;
+    struct store_founds found;
+    CHECKED(f, store_base_get(s, run.base, a, &model, err));
+    CHECKED(f, store_base_models(s, run.base, a, &models, err));
+    CHECKED(f, store_model_get(s, run.model, a, &model, err));
+    CHECKED(f, store_organization_get(s, run.organization, a, &organization, err));
+    CHECKED(f, store_hardware_get(s, run.hardware, a, &hardware, err));
+    CHECKED(f, store_search(s, "qwen 3090", 5, a, &found, err));
+
+    struct store_user user;
+    struct store_session session;
+    struct store_audit audit;
+    struct store_queue queue;
+    struct store_keys keys;
+    char token[STORE_TOKEN_MAX], key[STORE_KEY_TEXT_MAX];
+    assert_fine(f, store_session_create(s, ada, 1000, token, err));
+    assert_fine(f, store_key_create(s, ada, "box", key, err));
+    CHECKED(f, store_session_find(s, token, a, &session, err));
+    CHECKED(f, store_key_find(s, key, a, &user, err));
+    CHECKED(f, store_keys(s, ada, a, &keys, err));
+    CHECKED(f, store_user_by_name(s, "ada", a, &user, err));
+    CHECKED(f, store_audit(s, uid, &page, a, &audit, err));
+    CHECKED(f, store_queue(s, &page, a, &queue, err));
+}
+
+const struct CMUnitTest plan_tests[] = {TEST(test_plans), {0}};

@@ -1,0 +1,27 @@
+/* test_store.c - every test of the store, on one kind of database: a file, or the server that
+ * TOKGRID_TEST_POSTGRES names. */
+#include "fixture.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int main(void)
+{
+    static const struct CMUnitTest *const tables[] = {
+        db_tests,     migrate_tests, user_tests,       run_tests,    board_tests, group_tests,
+        search_tests, request_tests, moderation_tests, upkeep_tests, plan_tests,  process_tests,
+    };
+    struct CMUnitTest *all = NULL;
+    size_t n = 0, room = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
+        for (const struct CMUnitTest *t = tables[i]; t->name; t++) {
+            MEM_GROW(all, n, room);
+            all[n++] = *t;
+        }
+    }
+    int failed =
+        _cmocka_run_group_tests(fixture_is_postgres() ? "postgres" : "sqlite", all, n, NULL, NULL);
+    free(all);
+    return failed;
+}
