@@ -53,7 +53,8 @@ void lines_plan(FILE *out, const struct result *r, const char *notes)
         fputs("; prefill at ", out);
         print_sizes(out, p->prefill, p->prefill_count);
     }
-    fprintf(out, "\n%zu cells of %s, about %s in all\n", p->context_count * p->level_count,
+    size_t cells = p->context_count * p->level_count;
+    fprintf(out, "\n%zu cell%s of %s, about %s in all\n", cells, cells == 1 ? "" : "s",
             num_duration_text(window, p->duration_ns), num_duration_text(total, p->estimate_ns));
     for (const char *line = notes; *line;) {
         int n = (int)strcspn(line, "\n");

@@ -2,8 +2,8 @@
  *
  *   read -> engine_submit -> (on_token -> event)* -> on_end -> ending
  *
- * Each event is made in the service's scratch buffer and goes out by one write. Faults stand in
- * between: while an answer is held, or bundled, events wait in `pending`. */
+ * Each event is made in the service's scratch buffer and handed to the outlet (outlet.h), where
+ * faults may keep it for a while. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,12 +12,12 @@
 #include "base/num.h"
 #include "base/rand.h"
 #include "engine/face.h"
+#include "engine/outlet.h"
 #include "engine/writer.h"
 
 enum {
-    TEXT_MAX = 64 << 20,   /* of an answer in one piece; the context is its real bound */
-    PENDING_MAX = 8 << 20, /* held back by a fault */
-    LONG_ANSWER = 512,     /* tokens, about: what a model says of its own accord */
+    TEXT_MAX = 64 << 20, /* of an answer in one piece; the context is its real bound */
+    LONG_ANSWER = 512,   /* tokens, about: what a model says of its own accord */
     SHORT_ANSWER = 8,
 };
 
@@ -34,12 +34,8 @@ struct completion {
     struct buf frame; /* a middle event: [0, text_at) before the text, the rest behind it */
     size_t text_at;
     struct buf text; /* stream: unused */
-    /* faults */
     const struct fault *faults[FAULT_KINDS];
-    struct buf pending;
-    int64_t bundled;
-    struct loop_timer release;
-    bool head_sent, held, over; /* over: what is pending is all there will be */
+    struct outlet outlet; /* of a stream */
     struct completion *older, *newer;
 };
 
@@ -66,10 +62,9 @@ static void completion_free(struct completion *c)
     if (c->older)
         c->older->newer = c->newer;
     s->open_count--;
-    loop_timer_cancel(s->loop, &c->release);
+    outlet_release(&c->outlet);
     buf_release(&c->frame);
     buf_release(&c->text);
-    buf_release(&c->pending);
     free(c);
 }
 
@@ -126,83 +121,18 @@ void completion_free_all(struct service *s)
     }
 }
 
-/* --- bytes out --- */
-
-static void send_head(struct completion *c)
-{
-    if (!c->head_sent)
-        service_start_stream(c->service, c->x);
-    c->head_sent = true;
-}
-
-static void send_bytes(struct completion *c, const char *p, size_t n)
-{
-    const struct fault *split = c->faults[FAULT_SPLIT];
-    size_t piece = split ? (size_t)split->count : n;
-
-    send_head(c);
-    for (; n > 0; p += piece, n -= piece) {
-        piece = piece < n ? piece : n;
-        exchange_write(c->x, p, piece);
-    }
-}
-
-static void send_pending(struct completion *c)
-{
-    send_bytes(c, c->pending.p, c->pending.len);
-    buf_reset(&c->pending);
-    c->bundled = 0;
-}
-
-/* Send an event, or keep it while the answer is held or a bundle is not full. */
-static void emit(struct completion *c, const struct buf *event)
-{
-    const struct fault *bundle = c->faults[FAULT_BUNDLE];
-
-    if (event->len == 0)
-        return;
-    if (!c->held && !bundle) {
-        send_bytes(c, event->p, event->len);
-        return;
-    }
-    buf_add(&c->pending, event->p, event->len);
-    c->bundled++;
-    if (!c->held && c->bundled >= bundle->count)
-        send_pending(c);
-}
-
-static void finish_stream(struct completion *c)
-{
-    if (c->held) {
-        c->over = true;
-        return;
-    }
-    send_head(c);
-    if (c->pending.len > 0)
-        send_pending(c);
-    exchange_end(c->x);
-    completion_free(c);
-}
-
-static void on_release(void *ctx)
+/* The answer's last byte is out, or more was held back than may be. */
+static void on_done(void *ctx, bool overflow)
 {
     struct completion *c = ctx;
 
-    c->held = false;
-    send_head(c);
-    if (c->pending.overflow)
+    if (overflow)
         break_off(c, false);
-    else if (c->over)
-        finish_stream(c);
-    else if (c->pending.len > 0)
-        send_pending(c);
+    else
+        completion_free(c);
 }
 
-static void hold(struct completion *c, int64_t ns)
-{
-    c->held = true;
-    loop_timer_set(c->service->loop, &c->release, clock_now() + ns);
-}
+/* --- errors in the stream --- */
 
 /* A complaint as an event: the error stands under that name, whatever the face's bodies are like.
  */
@@ -235,10 +165,10 @@ static void end_by_error(struct completion *c)
     complaint.status = 500;
     buf_reset(out);
     add_error_event(c->service->face, &complaint, out);
-    emit(c, out);
+    outlet_emit(&c->outlet, out);
     leave_engine(c);
     c->service->counters.broken++;
-    finish_stream(c);
+    outlet_finish(&c->outlet);
 }
 
 static bool fault_at_token(struct completion *c, int64_t index)
@@ -256,7 +186,7 @@ static bool fault_at_token(struct completion *c, int64_t index)
     if (at_token(c, FAULT_TRUNCATE, index)) {
         leave_engine(c);
         s->counters.broken++;
-        finish_stream(c);
+        outlet_finish(&c->outlet);
         return true;
     }
     if (at_token(c, FAULT_ERROR, index)) {
@@ -264,7 +194,7 @@ static bool fault_at_token(struct completion *c, int64_t index)
         return true;
     }
     if (at_token(c, FAULT_STALL, index))
-        hold(c, c->faults[FAULT_STALL]->for_ns);
+        outlet_hold(&c->outlet, c->faults[FAULT_STALL]->for_ns);
     return false;
 }
 
@@ -323,7 +253,7 @@ static void send_opener(struct completion *c)
     buf_reset(out);
     face->opener(&c->answer, out);
     c->answer.completion_tokens = tokens;
-    emit(c, out);
+    outlet_emit(&c->outlet, out);
 }
 
 static bool is_last(const struct completion *c)
@@ -347,7 +277,7 @@ static void send_token(struct completion *c, const char *text, size_t n)
         face->usage_part(&c->answer, out);
         buf_add(out, "}\n\n", 3);
     }
-    emit(c, out);
+    outlet_emit(&c->outlet, out);
 }
 
 static void on_token(void *owner, int64_t index, bool looped)
@@ -420,13 +350,13 @@ static void end_answer(struct completion *c, enum engine_end why)
     if (why == ENGINE_END_ABORTED) {
         buf_reset(out);
         face->last(&c->answer, "", 0, out);
-        emit(c, out);
+        outlet_emit(&c->outlet, out);
     }
     buf_reset(out);
     face->ending(&c->answer, out);
     buf_adds(out, "data: [DONE]\n\n");
-    emit(c, out);
-    finish_stream(c);
+    outlet_emit(&c->outlet, out);
+    outlet_finish(&c->outlet);
 }
 
 static void on_end(void *owner, enum engine_end why)
@@ -508,7 +438,13 @@ static struct completion *completion_new(struct service *s, struct exchange *x,
     c->service = s;
     c->x = x;
     memcpy(c->faults, faults, sizeof c->faults);
-    c->release = (struct loop_timer){.fn = on_release, .ctx = c};
+    c->outlet = (struct outlet){.service = s,
+                                .x = x,
+                                .split = faults[FAULT_SPLIT],
+                                .bundle = faults[FAULT_BUNDLE],
+                                .on_done = on_done,
+                                .ctx = c};
+    outlet_init(&c->outlet);
     c->stream = ask->stream;
     c->seed = text_seed(ask);
     c->max_output = ask->max_output;
@@ -528,7 +464,6 @@ static struct completion *completion_new(struct service *s, struct exchange *x,
         .prompt_tokens = (int64_t)ask->prompt.n,
     };
     buf_init(&c->text, TEXT_MAX);
-    buf_init(&c->pending, PENDING_MAX);
     buf_init(&c->frame, 4096);
     buf_init(&tail, 4096);
     s->face->frame(&c->answer, &c->frame, &tail);
@@ -556,9 +491,9 @@ static void submit(struct completion *c, const struct ask *ask)
     if (!c->stream)
         return;
     if (slow)
-        hold(c, slow->for_ns);
+        outlet_hold(&c->outlet, slow->for_ns);
     else if (!c->service->face->head_with_first_token)
-        send_head(c);
+        outlet_head(&c->outlet);
 }
 
 /* Some engines say what is wrong with a streaming request in the stream. */

@@ -120,7 +120,11 @@ static bool start_part(struct cell_part *part, struct cell_run *whole, int first
     pthread_sigmask(SIG_BLOCK, &all, &old); /* signals are for the main thread */
     int problem = pthread_create(&part->thread, NULL, work, part);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return problem == 0;
+    if (problem == 0)
+        return true;
+    pthread_mutex_destroy(&part->lock);
+    pthread_cond_destroy(&part->done);
+    return false;
 }
 
 static void release_part(struct cell_part *part)

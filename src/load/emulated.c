@@ -1,8 +1,11 @@
 /* emulated.c - is the server this project's own emulator? Then the result says so.
  *
  * It gives itself away twice: by its Server header, which a proxy may replace, and by an object in
- * its models list, which tells the profile and the speed. Either makes the result `simulated`; its
- * hardware is then the profile's and not the machine's that runs the emulator. */
+ * its models list, which tells the profile and the speed. Either makes the result `simulated`; what
+ * is told becomes facts of the server (emulator, emulator_profile, emulator_speed), from which
+ * every report says it; the hardware is then the profile's and not the machine's that runs the
+ * emulator.
+ */
 #include <string.h>
 
 #include "base/json.h"
@@ -28,21 +31,21 @@ static bool copy(char *out, size_t size, json_t *object, const char *member)
     return true;
 }
 
-/* "profile rtx3090-24gb, 20 times faster than its figures" */
-static void note(struct session *s, json_t *object)
+static void note_facts(struct result *r, json_t *object)
 {
-    char version[64] = "", profile[96] = "unknown", times[64] = "";
+    char version[64] = "", name[96] = "tokgrid-engine", profile[96], times[32];
     double speed;
 
-    copy(version, sizeof version, object, "version");
-    copy(profile, sizeof profile, object, "profile");
-    if (json_number_at(object, "speed", &speed) && speed != 1)
-        snprintf(times, sizeof times, ", run at %.6g times its speed", speed);
-    result_add_note(s->result,
-                    "simulated: the server is tokgrid's emulated engine %s with the profile %s%s; "
-                    "the figures are the profile's, not a machine's",
-                    version, profile, times);
-    session_event(s, "info", "the server is tokgrid's emulated engine: the result is simulated");
+    if (copy(version, sizeof version, object, "version"))
+        snprintf(name, sizeof name, "tokgrid-engine %s", version);
+    result_add_fact(r, "emulator", name,
+                    object ? "GET /v1/models emulator" : "GET /v1/models Server");
+    if (copy(profile, sizeof profile, object, "profile"))
+        result_add_fact(r, "emulator_profile", profile, "GET /v1/models emulator.profile");
+    if (json_number_at(object, "speed", &speed) && speed > 0) {
+        snprintf(times, sizeof times, "%.6g", speed);
+        result_add_fact(r, "emulator_speed", times, "GET /v1/models emulator.speed");
+    }
 }
 
 void session_note_emulator(struct session *s)
@@ -54,7 +57,8 @@ void session_note_emulator(struct session *s)
     if (!s->emulated)
         return;
     mem_set_string(&s->result->kind, "simulated");
-    note(s, object);
+    note_facts(s->result, object);
+    session_event(s, "info", "the server is tokgrid's emulated engine: the result is simulated");
 }
 
 void session_emulated_hardware(const struct session *s, struct machine *ret)

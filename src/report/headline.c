@@ -127,6 +127,60 @@ void headline_tool(const struct result *r, const struct lang *l, struct buf *out
     plain_add(out, r->tool.version);
 }
 
+static bool is_simulated(const struct result *r)
+{
+    return r->kind && strcmp(r->kind, "simulated") == 0;
+}
+
+/* A fact's value as plain text; "" when there is none. */
+static void add_fact(const struct result *r, const char *name, struct buf *out)
+{
+    const struct fact *f = result_fact(r, name);
+    buf_init(out, 2 * (size_t)PLAIN_MAX);
+    plain_add(out, f ? f->value : NULL);
+}
+
+/* The figures are so many times the profile's; "" when they are the profile's own. */
+static void add_speed(const struct result *r, struct buf *out)
+{
+    add_fact(r, "emulator_speed", out);
+    if (strcmp(out->p, "1") == 0)
+        buf_reset(out);
+}
+
+void headline_kind(const struct result *r, const struct lang *l, struct buf *out)
+{
+    struct buf speed;
+
+    add_speed(r, &speed);
+    if (is_simulated(r) && speed.len)
+        say_kind_simulated_speed(l, out, .speed = speed.p);
+    else
+        plain_add(out, words_kind(l, r->kind));
+    buf_release(&speed);
+}
+
+void headline_simulated(const struct result *r, const struct lang *l, struct buf *out)
+{
+    struct buf emulator, profile, speed;
+
+    if (!is_simulated(r))
+        return;
+    add_fact(r, "emulator", &emulator);
+    add_fact(r, "emulator_profile", &profile);
+    add_speed(r, &speed);
+    if (!emulator.len || !profile.len)
+        buf_adds(out, word(l, WORD_TITLE_SIMULATED));
+    else if (!speed.len)
+        say_title_simulated_profile(l, out, .emulator = emulator.p, .profile = profile.p);
+    else
+        say_title_simulated_speed(l, out, .emulator = emulator.p, .profile = profile.p,
+                                  .speed = speed.p);
+    buf_release(&emulator);
+    buf_release(&profile);
+    buf_release(&speed);
+}
+
 void headline_by(const struct result *r, const struct lang *l, struct buf *out)
 {
     size_t before = out->len;
@@ -137,6 +191,6 @@ void headline_by(const struct result *r, const struct lang *l, struct buf *out)
     }
     if (r->kind) {
         buf_adds(out, out->len > before ? word(l, WORD_LIST_DOT) : "");
-        plain_add(out, words_kind(l, r->kind));
+        headline_kind(r, l, out);
     }
 }

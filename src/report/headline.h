@@ -24,9 +24,11 @@ typedef void report_part_fn(const struct result *r, const struct lang *l, struct
 report_part_fn headline_title;  /* "Qwen3.5-27B on RTX 3090 24GB" */
 report_part_fn headline_engine; /* "vllm · 0.32.0 · AWQ 4-bit" */
 report_part_fn headline_grid; /* "4 contexts (0–56K) × 8 concurrency levels (1–128) · ..." */
-report_part_fn headline_author; /* "by X" */
-report_part_fn headline_tool;   /* "tokgrid v0.1" */
-report_part_fn headline_by;     /* "by X · tokgrid v0.1 · Measured" */
+report_part_fn headline_author;    /* "by X" */
+report_part_fn headline_tool;      /* "tokgrid v0.1" */
+report_part_fn headline_kind;      /* "Measured"; "Simulated, 4 times as fast" */
+report_part_fn headline_by;        /* "by X · tokgrid v0.1 · Measured" */
+report_part_fn headline_simulated; /* by what, from which profile and how fast; of others nothing */
 
 /* Lines that end in '\n'. */
 report_part_fn remarks_legends;  /* statuses and marks that occur */

@@ -64,7 +64,7 @@ static void add_lines(const char *text, const char *before, const char *after, s
 static void add_headline(const struct result *r, const struct lang *l, struct buf *out)
 {
     static report_part_fn *const lines[] = {headline_title, headline_engine, headline_grid,
-                                            headline_by};
+                                            headline_by, headline_simulated};
     struct buf b;
     scratch_init(&b);
     for (size_t i = 0; i < ARRAY_LEN(lines); i++) {

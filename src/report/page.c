@@ -94,7 +94,8 @@ static void write_badge(const struct page *p)
     html_raw(p->h, "<span class=\"badge b");
     html_int(p->h, (long long)i);
     html_raw(p->h, "\">");
-    html_text(p->h, words_kind(p->l, p->r->kind));
+    headline_kind(p->r, p->l, html_scratch(p->h));
+    html_text_scratch(p->h);
     html_raw(p->h, "</span>");
 }
 
@@ -132,6 +133,7 @@ static void write_header(const struct page *p)
     write_line(p, headline_engine);
     write_line(p, headline_grid);
     write_by(p);
+    write_line(p, headline_simulated);
     html_raw(p->h, "</header>\n");
 }
 

@@ -35,7 +35,7 @@ static void grid_or_lines(const struct table_options *o, const struct grid *g, c
 void table_headline(const struct result *r, const struct table_options *o, struct buf *out)
 {
     static report_part_fn *const lines[] = {headline_title, headline_engine, headline_grid,
-                                            headline_by};
+                                            headline_by, headline_simulated};
     struct buf b;
     scratch_init(&b);
     for (size_t i = 0; i < ARRAY_LEN(lines); i++) {

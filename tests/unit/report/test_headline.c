@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -57,6 +58,35 @@ static void test_lines(void **state)
     mem_set_string(&r.tool.name, "tokgrid");
     expect(&r, headline_title, "name on an unknown machine");
     expect(&r, headline_by, "by me · tokgrid · Measured");
+    result_release(&r);
+}
+
+static void test_simulated(void **state)
+{
+    static const char tail[] = "No figure here was measured on a machine of that kind.";
+    struct result r;
+    char line[200];
+    (void)state;
+    result_init(&r);
+    result_add_fact(&r, "emulator_speed", "4", NULL);
+    mem_set_string(&r.kind, "measured"); /* whatever its facts say */
+    expect(&r, headline_simulated, "");
+    expect(&r, headline_kind, "Measured");
+    mem_set_string(&r.kind, "simulated");
+    expect(&r, headline_kind, "Simulated, 4 times as fast");
+    snprintf(line, sizeof line, "Simulated: the server imitates an engine. %s", tail);
+    expect(&r, headline_simulated, line);
+    result_add_fact(&r, "emulator", "tokgrid-engine 0.1\x1b", NULL);
+    result_add_fact(&r, "emulator_profile", "card", NULL);
+    snprintf(line, sizeof line,
+             "Simulated by tokgrid-engine 0.1? from the profile card, 4 times as fast as it says. "
+             "%s",
+             tail);
+    expect(&r, headline_simulated, line);
+    result_add_fact(&r, "emulator_speed", "1", NULL);
+    snprintf(line, sizeof line, "Simulated by tokgrid-engine 0.1? from the profile card. %s", tail);
+    expect(&r, headline_simulated, line);
+    expect(&r, headline_kind, "Simulated");
     result_release(&r);
 }
 
@@ -137,6 +167,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_simulated),
         cmocka_unit_test(test_axes_join_plan_and_cells),
         cmocka_unit_test(test_setup_rows),
     };
