@@ -143,8 +143,9 @@ static void name_model(struct result *r, struct rng *rng, struct setting *s)
     size_t engine = rng_below(rng, ARRAY_LEN(engines));
     const char *organization = packages[package].organization;
 
-    format_into(&r->subject.model, "%s/%s%s", organization ? organization : models[model].organization,
-                models[model].name, packages[package].suffix);
+    format_into(&r->subject.model, "%s/%s%s",
+                organization ? organization : models[model].organization, models[model].name,
+                packages[package].suffix);
     mem_set_string(&r->subject.served_model, models[model].name);
     mem_set_string(&r->subject.quantization, packages[package].label);
     mem_set_string(&r->engine.name, engines[engine].name);
