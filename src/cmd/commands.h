@@ -12,10 +12,12 @@
 #include "base/err.h"
 #include "cmd/options.h"
 
+extern const struct command cmd_db;
 extern const struct command cmd_demo;
 extern const struct command cmd_engine;
 extern const struct command cmd_hardware;
 extern const struct command cmd_help;
+extern const struct command cmd_import;
 extern const struct command cmd_predict;
 extern const struct command cmd_probe;
 extern const struct command cmd_run;

@@ -298,7 +298,7 @@ static bool backup(struct db *db, const char *path, struct err *err)
         fine = err_set(err, ERR_SYSTEM, "the copy could not be closed");
     if (fine)
         return true;
-    remove(path);
+    unlink(path);
     return err_prefix(err, "%s", path);
 }
 

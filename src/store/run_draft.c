@@ -14,6 +14,7 @@ enum {
     COMPRESSION_LEVEL = 6,
     CELL_VALUES = 13, /* of one row, for statements of several */
     RUN_VALUES_MAX = 48,
+    COMMAND_MAX_BYTES = 4000, /* lists carry it along; all of it is in the document */
 };
 
 /* ---- what a run is grouped by ---- */
@@ -168,6 +169,16 @@ static void sum_up(struct draft *d)
     }
 }
 
+/* A row holds as much of a text as pages show; never half a character. */
+static const char *cut(struct arena *a, const char *s, size_t max)
+{
+    if (!s || strlen(s) <= max)
+        return s;
+    while (max > 0 && ((unsigned char)s[max] & 0xc0) == 0x80)
+        max--;
+    return arena_strndup(a, s, max);
+}
+
 void draft_describe(struct draft *d, struct arena *a)
 {
     const struct result *r = d->in->result;
@@ -183,6 +194,10 @@ void draft_describe(struct draft *d, struct arena *a)
     d->title = arena_printf(a, "%s on %s", slash ? slash + 1 : d->model.name, d->hardware.title);
     if (r->tool.name)
         d->tool = arena_printf(a, "%s %s", r->tool.name, r->tool.version ? r->tool.version : "");
+    d->tool = cut(a, d->tool, IDENTITY_NAME_MAX);
+    d->engine_version = cut(a, r->engine.version, IDENTITY_NAME_MAX);
+    d->backend = cut(a, r->engine.backend, IDENTITY_NAME_MAX);
+    d->launch_command = cut(a, r->engine.launch_command, COMMAND_MAX_BYTES);
     sum_up(d);
 }
 
@@ -338,13 +353,13 @@ static size_t document_values(const struct draft *d, struct db_value *out)
         db_text(d->hardware.class),
         db_id(d->engine_id),
         db_id(d->quantization_id),
-        db_text(r->engine.version),
-        db_text(r->engine.backend),
+        db_text(d->engine_version),
+        db_text(d->backend),
         db_text(r->kind ? r->kind : "measured"),
         db_text(d->tool),
         db_text(d->title),
         db_text(*r->run.started_at ? r->run.started_at : NULL),
-        db_text(r->engine.launch_command),
+        db_text(d->launch_command),
         db_real(d->single),
         db_real(d->total),
         db_real(d->prefill),

@@ -18,7 +18,7 @@ struct draft {
     struct model_identity model;
     struct store_hardware hardware;
     int64_t model_id, base_id, organization_id, hardware_id, engine_id, quantization_id;
-    const char *tool, *title;
+    const char *tool, *title, *engine_version, *backend, *launch_command;
     double single, total, prefill, ttft;
     int64_t valid;
 };

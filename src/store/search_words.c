@@ -37,21 +37,25 @@ static enum char_class class_of(uint32_t cp)
     return CHAR_LETTER;
 }
 
-/* Full-width to ASCII; capitals to small, in the alphabets that have them. */
+/* Full-width to ASCII, then capitals to small in the alphabets that have them: by so much, or,
+ * where capital and small take turns, to the odd one of the two. */
+enum { TO_ODD = 0 };
+static const struct {
+    uint32_t first, last, by;
+} capitals[] = {
+    {'A', 'Z', 32},         {0xc0, 0xd6, 32},         {0xd8, 0xde, 32},   {0x100, 0x137, TO_ODD},
+    {0x14a, 0x177, TO_ODD}, {0x391, 0x3a9, 32},       {0x400, 0x40f, 80}, {0x410, 0x42f, 32},
+    {0x460, 0x481, TO_ODD}, {0x1e00, 0x1eff, TO_ODD},
+};
+
 static uint32_t fold(uint32_t cp)
 {
     if (cp >= 0xff01 && cp <= 0xff5e)
         cp -= 0xff01 - '!';
-    if (cp < 0x80)
-        return (uint32_t)tolower((int)cp);
-    if ((cp >= 0xc0 && cp <= 0xde && cp != 0xd7) || (cp >= 0x391 && cp <= 0x3a9) ||
-        (cp >= 0x410 && cp <= 0x42f))
-        return cp + 32;
-    if (cp >= 0x400 && cp <= 0x40f)
-        return cp + 80;
-    bool odd_small = (cp >= 0x100 && cp <= 0x137) || (cp >= 0x14a && cp <= 0x177) ||
-                     (cp >= 0x1e00 && cp <= 0x1eff) || (cp >= 0x460 && cp <= 0x481);
-    return odd_small ? cp | 1 : cp;
+    for (size_t i = 0; i < ARRAY_LEN(capitals); i++)
+        if (cp >= capitals[i].first && cp <= capitals[i].last)
+            return capitals[i].by == TO_ODD ? cp | 1 : cp + capitals[i].by;
+    return cp;
 }
 
 struct scan {

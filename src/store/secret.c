@@ -31,8 +31,8 @@ void secret_api_key(char out[STORE_KEY_TEXT_MAX])
     unsigned char bytes[API_KEY_BYTES];
 
     randombytes_buf(bytes, sizeof bytes);
-    memcpy(out, "tgk_", 4);
-    sodium_bin2hex(out + 4, STORE_KEY_TEXT_MAX - 4, bytes, sizeof bytes);
+    int n = snprintf(out, STORE_KEY_TEXT_MAX, "tgk_");
+    sodium_bin2hex(out + n, STORE_KEY_TEXT_MAX - (size_t)n, bytes, sizeof bytes);
 }
 
 /* Without vowels no word comes of it; without digits nobody wonders about 0 and O. */

@@ -274,11 +274,11 @@ struct store_run {
     const char *hardware_title; /* "2x RTX 3090 24GB" */
     const char *hardware_class; /* "DISCRETE_GPU" */
     const char *engine, *engine_version, *quantization, *backend;
-    const char *kind;        /* "measured", "simulated", "imported" */
-    const char *tool;        /* "tokgrid 0.1.0" */
-    const char *title;       /* "Qwen3.5-27B on RTX 3090 24GB" */
-    const char *measured_at; /* UTC text of the document */
-    const char *launch_command;
+    const char *kind;           /* "measured", "simulated", "imported" */
+    const char *tool;           /* "tokgrid 0.1.0" */
+    const char *title;          /* "Qwen3.5-27B on RTX 3090 24GB" */
+    const char *measured_at;    /* UTC text of the document */
+    const char *launch_command; /* its first 4,000 bytes */
     bool verified;
     double single_tok_s, total_tok_s, prefill_tok_s; /* its best valid cells */
     double ttft_ms;                                  /* of its shortest cold prefill */
@@ -405,7 +405,7 @@ struct store_board {
 
 struct store_board_row {
     double value;
-    struct store_run run; /* without launch_command and document members */
+    struct store_run run;
     struct store_cell cell;
 };
 struct store_board_rows {

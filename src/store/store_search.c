@@ -1,6 +1,7 @@
 /* store_search.c - keeping search entries, and asking for them by word.
  *
- * Both databases index the words that search_words.c makes. One word of every entry says its kind,
+ * Both databases index the words that search_words.c makes; they never change while an entry
+ * is there. One word of every entry says its kind,
  * so that asking for one kind never walks over the others. */
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +16,8 @@ static void kind_word(enum store_found_kind kind, char out[16])
 {
     snprintf(out, 16, "zzkind%d", (int)kind);
 }
+
+_Static_assert(STORE_FOUND_RUN == 4, "as in the triggers of 0002_search.sqlite.sql");
 
 bool search_put(struct store *s, enum store_found_kind kind, const char *key, const char *title,
                 const char *text, int64_t weight, struct err *err)
@@ -65,16 +68,17 @@ static bool ask(struct store *s, enum store_found_kind kind, const char *match, 
     bool newest = kind == STORE_FOUND_RUN;
 
     if (db_kind(s->db) == DB_SQLITE)
-        return newest ? DB_QUERY(s->db, rows, err,
-                                 "SELECT e.key, e.title FROM (SELECT rowid AS id FROM search_index "
-                                 "WHERE search_index MATCH ? ORDER BY rowid DESC LIMIT ?) i "
-                                 "JOIN search_entry e ON e.id = i.id ORDER BY e.id DESC",
-                                 db_text(match), db_int(limit))
-                      : DB_QUERY(s->db, rows, err,
-                                 "SELECT e.key, e.title FROM (SELECT rowid AS id FROM search_index "
-                                 "WHERE search_index MATCH ?) i JOIN search_entry e ON e.id = i.id "
-                                 "ORDER BY e.weight DESC, e.id LIMIT ?",
-                                 db_text(match), db_int(limit));
+        return newest
+                   ? DB_QUERY(s->db, rows, err,
+                              "SELECT e.key, e.title FROM (SELECT rowid AS id FROM search_runs "
+                              "WHERE search_runs MATCH ? ORDER BY rowid DESC LIMIT ?) i "
+                              "JOIN search_entry e ON e.id = i.id ORDER BY e.id DESC",
+                              db_text(match), db_int(limit))
+                   : DB_QUERY(s->db, rows, err,
+                              "SELECT e.key, e.title FROM (SELECT rowid AS id FROM search_groups "
+                              "WHERE search_groups MATCH ?) i JOIN search_entry e ON e.id = i.id "
+                              "ORDER BY e.weight DESC, e.id LIMIT ?",
+                              db_text(match), db_int(limit));
     return newest ? DB_QUERY(s->db, rows, err,
                              "SELECT key, title FROM search_entry WHERE lexemes @@ "
                              "CAST(? AS tsquery) ORDER BY id DESC LIMIT ?",

@@ -168,7 +168,7 @@ static bool changed_user(struct store *s, int64_t user, int64_t changed, const c
                          bool end_sessions, struct err *err)
 {
     struct arena a = {0};
-    struct store_user u;
+    struct store_user u = {0};
 
     if (changed == 0)
         return store_no_such(err, "user", "of that number");

@@ -23,7 +23,7 @@ export function layoutFaults() {
             faults.push(`is wider than its box by ${over}px: ${name(e)}`);
         if (style.overflowY === 'hidden' && e.scrollHeight > e.clientHeight + 1)
             faults.push(`is cut off below: ${name(e)}`);
-        if (style.textOverflow === 'ellipsis')
+        if (style.textOverflow === 'ellipsis' && !e.matches('input[type="file"]'))
             faults.push(`may be cut off: ${name(e)}`);
     }
     for (const e of document.querySelectorAll('td, th, dt, dd, button, .badge, figcaption')) {

@@ -1,15 +1,24 @@
--- Words are split and folded by search_words.c before they come here.
-CREATE VIRTUAL TABLE search_index USING fts5(
+-- Words are split and folded by search_words.c before they come here. Runs (kind 4) have an index of
+-- their own: there are many of them, and a search for anything else need not look at their words.
+CREATE VIRTUAL TABLE search_runs USING fts5(
     words, content = 'search_entry', content_rowid = 'id',
     tokenize = 'unicode61 remove_diacritics 0');
-CREATE TRIGGER search_entry_added AFTER INSERT ON search_entry BEGIN
-    INSERT INTO search_index (rowid, words) VALUES (new.id, new.words);
+CREATE VIRTUAL TABLE search_groups USING fts5(
+    words, content = 'search_entry', content_rowid = 'id',
+    tokenize = 'unicode61 remove_diacritics 0');
+
+CREATE TRIGGER search_run_added AFTER INSERT ON search_entry WHEN new.kind = 4 BEGIN
+    INSERT INTO search_runs (rowid, words) VALUES (new.id, new.words);
 END;
-CREATE TRIGGER search_entry_removed AFTER DELETE ON search_entry BEGIN
-    INSERT INTO search_index (search_index, rowid, words) VALUES ('delete', old.id, old.words);
+CREATE TRIGGER search_run_removed AFTER DELETE ON search_entry WHEN old.kind = 4 BEGIN
+    INSERT INTO search_runs (search_runs, rowid, words) VALUES ('delete', old.id, old.words);
 END;
-CREATE TRIGGER search_entry_changed AFTER UPDATE OF words ON search_entry BEGIN
-    INSERT INTO search_index (search_index, rowid, words) VALUES ('delete', old.id, old.words);
-    INSERT INTO search_index (rowid, words) VALUES (new.id, new.words);
+CREATE TRIGGER search_group_added AFTER INSERT ON search_entry WHEN new.kind <> 4 BEGIN
+    INSERT INTO search_groups (rowid, words) VALUES (new.id, new.words);
 END;
-INSERT INTO search_index (search_index) VALUES ('rebuild');
+CREATE TRIGGER search_group_removed AFTER DELETE ON search_entry WHEN old.kind <> 4 BEGIN
+    INSERT INTO search_groups (search_groups, rowid, words) VALUES ('delete', old.id, old.words);
+END;
+
+INSERT INTO search_runs (rowid, words) SELECT id, words FROM search_entry WHERE kind = 4;
+INSERT INTO search_groups (rowid, words) SELECT id, words FROM search_entry WHERE kind <> 4;

@@ -163,6 +163,22 @@ static void test_shared_limit(void **state)
     assert_int_equal(allowed, 30);
 }
 
+/* Who has waited long enough is told so, and may try again. */
+static void test_busy(void **state)
+{
+    struct fixture *f = *state;
+    int64_t ada = fixture_user(f, "ada");
+    struct store *other = fixture_another(f);
+
+    assert_fine(f, store_begin(other, &f->err));
+    assert_fine(f, store_lock_visible(other, &f->err));
+    assert_fails(f, ERR_BUSY, publish_once(f->s, ada, 1, false, &f->err));
+    store_rollback(other);
+    assert_fine(f, publish_once(f->s, ada, 1, false, &f->err));
+    store_close(other);
+    assert_consistent(f);
+}
+
 /* Processes that start together make one schema. */
 static void test_start_together(void **state)
 {
@@ -190,9 +206,6 @@ static void test_start_together(void **state)
 }
 
 const struct CMUnitTest process_tests[] = {
-    TEST(test_processes),
-    TEST(test_killed),
-    TEST(test_shared_limit),
-    TEST(test_start_together),
-    {0},
+    TEST(test_processes), TEST(test_killed),         TEST(test_shared_limit),
+    TEST(test_busy),      TEST(test_start_together), {0},
 };

@@ -400,6 +400,82 @@ static void test_delete(void **state)
     buf_release(&document);
 }
 
+static void set_texts(struct result *r, const char *text)
+{
+    char **const texts[] = {&r->subject.model, &r->subject.served_model,  &r->subject.quantization,
+                            &r->engine.name,   &r->engine.version,        &r->engine.backend,
+                            &r->tool.name,     &r->engine.launch_command, &r->hardware.gpus[0].name,
+                            &r->hardware.cpu,  &r->hardware.os,           &r->by};
+
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        mem_set_string(texts[i], text);
+}
+
+/* Text is text, whatever it says. */
+static void test_hostile(void **state)
+{
+    static const char *const texts[] = {
+        "'; DROP TABLE run; --",
+        "\" OR 1=1; --",
+        "%s%n%x ? $1 ?? :a @b",
+        "<script>alert(1)</script>",
+        "../../../etc/passwd",
+        "\\'\\\"\\x00\\",
+        "\xf0\x9f\x98\x80\xe2\x80\xae\xcc\x81",
+        "''",
+        "NULL",
+        " ",
+        "",
+    };
+    struct fixture *f = *state;
+    int64_t ada = fixture_user(f, "ada");
+    struct store_founds found;
+    struct store_run run;
+
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        struct result r;
+        synthetic_run(i, &r);
+        set_texts(&r, texts[i]);
+        const char *uid = fixture_publish(f, ada, &r, STORE_RUN_PUBLIC);
+        assert_fine(f, store_run_get(f->s, uid, &f->a, &run, &f->err));
+        assert_string_equal(run.launch_command, texts[i]);
+        assert_fine(f, store_search(f->s, texts[i], 5, &f->a, &found, &f->err));
+        const struct store_filter filter = {
+            .model = texts[i], .engine = texts[i], .user = texts[i]};
+        struct store_runs list;
+        assert_fine(
+            f, store_runs(f->s, &filter, STORE_RUNS_NEWEST, NULL, false, &f->a, &list, &f->err));
+        result_release(&r);
+    }
+    assert_consistent(f);
+}
+
+static void test_long_texts(void **state)
+{
+    struct fixture *f = *state;
+    int64_t ada = fixture_user(f, "ada");
+    struct buf text, document;
+    struct result r;
+    struct store_run run;
+
+    buf_init(&text, 200000);
+    buf_init(&document, RESULT_MAX_BYTES);
+    for (int i = 0; i < 30000; i++)
+        buf_adds(&text, "\xe6\xa8\xa1");
+    synthetic_run(1, &r);
+    set_texts(&r, text.p);
+    const char *uid = fixture_publish(f, ada, &r, STORE_RUN_PUBLIC);
+    assert_fine(f, store_run_get(f->s, uid, &f->a, &run, &f->err));
+    assert_int_equal(strlen(run.launch_command), 3999);
+    assert_true(strlen(run.engine_version) <= 200 && strlen(run.title) <= 1000);
+    assert_fine(f, store_run_document(f->s, uid, 0, &document, &f->err));
+    assert_non_null(strstr(document.p, text.p)); /* all of it */
+    assert_consistent(f);
+    buf_release(&text);
+    buf_release(&document);
+    result_release(&r);
+}
+
 static void test_bounds(void **state)
 {
     struct fixture *f = *state;
@@ -423,7 +499,18 @@ static void test_bounds(void **state)
 }
 
 const struct CMUnitTest run_tests[] = {
-    TEST(test_add),     TEST(test_doubles), TEST(test_published_pages), TEST(test_lists),
-    TEST(test_filters), TEST(test_cursors), TEST(test_stable_pages),    TEST(test_states),
-    TEST(test_revise),  TEST(test_delete),  TEST(test_bounds),          {0},
+    TEST(test_add),
+    TEST(test_doubles),
+    TEST(test_published_pages),
+    TEST(test_lists),
+    TEST(test_filters),
+    TEST(test_cursors),
+    TEST(test_stable_pages),
+    TEST(test_states),
+    TEST(test_revise),
+    TEST(test_delete),
+    TEST(test_bounds),
+    TEST(test_hostile),
+    TEST(test_long_texts),
+    {0},
 };

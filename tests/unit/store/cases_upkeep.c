@@ -200,8 +200,6 @@ static void test_copied_columns(void **state)
     struct db_rows rows;
     struct buf real, listed;
 
-    if (fixture_is_postgres())
-        skip();
     buf_init(&real, 64 << 10);
     buf_init(&listed, 64 << 10);
     for (size_t i = 0; i < copied_table_count; i++)
@@ -219,7 +217,8 @@ static void test_copied_columns(void **state)
     assert_string_equal(listed.p, real.p);
     assert_fine(f, DB_QUERY(f->s->db, &rows, &f->err,
                             "SELECT COUNT(*) FROM sqlite_schema WHERE type = 'table' AND name NOT "
-                            "LIKE 'search_index%' AND name NOT LIKE 'sqlite_%' AND name <> "
+                            "LIKE 'search_runs%' AND name NOT LIKE 'search_groups%' AND name NOT "
+                            "LIKE 'sqlite_%' AND name <> "
                             "'schema_migration'"));
     assert_true(db_next(&rows));
     assert_int_equal(db_get_int(&rows), copied_table_count);
@@ -229,6 +228,8 @@ static void test_copied_columns(void **state)
 }
 
 const struct CMUnitTest upkeep_tests[] = {
-    TEST(test_expire), TEST(test_check),          TEST(test_backup),
-    TEST(test_copy),   TEST(test_copied_columns), {0},
+    TEST(test_expire), TEST(test_check), TEST(test_backup), TEST(test_copy), {0},
 };
+
+/* SQLite says what its columns are; the server's are the same by cases_migrate.c. */
+const struct CMUnitTest column_tests[] = {TEST(test_copied_columns), {0}};

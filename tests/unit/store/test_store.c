@@ -7,9 +7,24 @@
 
 int main(void)
 {
-    static const struct CMUnitTest *const tables[] = {
-        db_tests,     migrate_tests, user_tests,       run_tests,    board_tests, group_tests,
-        search_tests, request_tests, moderation_tests, upkeep_tests, plan_tests,  process_tests,
+    static const struct CMUnitTest none[] = {{0}};
+    const bool server = fixture_is_postgres();
+    const struct CMUnitTest *const tables[] = {
+        server ? server_tests : none,
+        server ? none : snapshot_tests,
+        server ? none : column_tests,
+        db_tests,
+        migrate_tests,
+        user_tests,
+        run_tests,
+        board_tests,
+        group_tests,
+        search_tests,
+        request_tests,
+        moderation_tests,
+        upkeep_tests,
+        plan_tests,
+        process_tests,
     };
     struct CMUnitTest *all = NULL;
     size_t n = 0, room = 0;
@@ -20,8 +35,7 @@ int main(void)
             all[n++] = *t;
         }
     }
-    int failed =
-        _cmocka_run_group_tests(fixture_is_postgres() ? "postgres" : "sqlite", all, n, NULL, NULL);
+    int failed = _cmocka_run_group_tests(server ? "postgres" : "sqlite", all, n, NULL, NULL);
     free(all);
     return failed;
 }

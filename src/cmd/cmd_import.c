@@ -1,0 +1,180 @@
+/* cmd_import.c - tokgrid import: result files straight into a store, by whoever may write to it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "cmd/commands.h"
+#include "cmd/store_option.h"
+#include "model/redact.h"
+#include "model/result.h"
+#include "store/store.h"
+
+struct import_settings {
+    const char *db, *owner;
+    bool draft, json;
+    struct operand_list files;
+};
+
+/* A document on its way in. */
+struct document {
+    const char *path;
+    struct buf text;
+    struct result result;
+    bool read; /* result is filled */
+};
+
+/* Keys in a launch command are for nobody; a document that holds one is written anew without. */
+static bool take_secrets_out(struct document *d, struct err *err)
+{
+    struct buf clean;
+
+    if (!d->result.engine.launch_command)
+        return true;
+    buf_init(&clean, RESULT_MAX_BYTES);
+    if (redact_command(d->result.engine.launch_command, &clean) > 0) {
+        mem_set_string(&d->result.engine.launch_command, clean.p);
+        buf_reset(&d->text);
+        if (!result_write_json(&d->result, &d->text)) {
+            buf_release(&clean);
+            return err_set(err, ERR_LIMIT, "%s: too large", d->path);
+        }
+    }
+    buf_release(&clean);
+    return true;
+}
+
+static bool read_document(struct document *d, struct err *err)
+{
+    buf_init(&d->text, RESULT_MAX_BYTES);
+    d->read = file_read(d->path, &d->text, err) &&
+              result_read_json(d->text.p, d->text.len, d->path, &d->result, err);
+    return d->read && take_secrets_out(d, err);
+}
+
+static void release_document(struct document *d)
+{
+    if (d->read)
+        result_release(&d->result);
+    buf_release(&d->text);
+}
+
+/* Whoever the document names, as far as that can be a user's name; else "local". */
+static const char *owner_name(const struct import_settings *set, const struct result *r)
+{
+    struct err ignored;
+    const char *by = r->by ? r->by + strspn(r->by, "@") : NULL;
+
+    if (set->owner)
+        return set->owner;
+    return by && store_name_check(by, &ignored) ? by : "local";
+}
+
+static bool find_owner(struct store *s, const char *name, struct arena *a, int64_t *ret,
+                       struct err *err)
+{
+    struct store_user user;
+
+    if (!store_user_by_name(s, name, a, &user, err)) {
+        if (err->code != ERR_NOT_FOUND || !store_user_create(s, name, NULL, false, a, &user, err))
+            return false;
+    }
+    *ret = user.id;
+    return true;
+}
+
+static bool import_one(struct store *s, const struct import_settings *set, const char *path,
+                       struct arena *a, struct buf *out, struct err *err)
+{
+    struct document d = {.path = path};
+    struct store_run_new run = {.state = set->draft ? STORE_RUN_DRAFT : STORE_RUN_PUBLIC};
+    char uid[UUID_TEXT_MAX];
+    bool fine =
+        read_document(&d, err) && (find_owner(s, owner_name(set, &d.result), a, &run.owner, err) ||
+                                   err_prefix(err, "%s", path));
+
+    if (fine) {
+        run.result = &d.result;
+        run.document = d.text.p;
+        run.document_bytes = d.text.len;
+        fine = store_run_add(s, &run, uid, err) || err_prefix(err, "%s", path);
+    }
+    if (fine && set->json)
+        buf_addf(out, "{\"id\":\"%s\"}\n", uid);
+    else if (fine)
+        buf_addf(out, "%s\n", uid);
+    release_document(&d);
+    return fine;
+}
+
+static int import(int argc, char **argv)
+{
+    struct import_settings set = {0};
+    struct err err = {0};
+    struct store *s;
+    struct arena a = {0};
+    struct buf out;
+    int code;
+
+    if (!command_parse(&cmd_import, argc, argv, &set, &code))
+        return code;
+    if (!store_option_open(set.db, true, &s, &err))
+        return command_fail(&err);
+    store_act_as(s, 0, "command line");
+    code = EXIT_CODE_DONE;
+    for (size_t i = 0; i < set.files.n && code == EXIT_CODE_DONE; i++) {
+        buf_init(&out, 1024);
+        code = import_one(s, &set, set.files.v[i], &a, &out, &err) ? command_print(&out)
+                                                                   : command_fail(&err);
+        buf_release(&out);
+    }
+    store_close(s);
+    arena_release(&a);
+    return code;
+}
+
+static const struct option_row rows[] = {
+    STORE_OPTION_ROW(struct import_settings, db),
+    {.name = "owner",
+     OPTION_STRING(struct import_settings, owner),
+     .value = "NAME",
+     .otherwise = "who the result says published it, or \"local\"",
+     .help = "Whose runs these become. A user of that name who does not exist yet is made, "
+             "without a password."},
+    {.name = "draft",
+     OPTION_FLAG(struct import_settings, draft),
+     .help = "Keep the runs as drafts, which only their owner sees."},
+    {.name = "json",
+     OPTION_FLAG(struct import_settings, json),
+     .help = "Print one JSON object for each run."},
+    {0},
+};
+
+static const struct operand_row operands[] = {
+    {.name = "RUN",
+     OPERAND_LIST(struct import_settings, files),
+     .help = "Result files; - reads one from standard input."},
+    {0},
+};
+
+static const char *const examples[] = {
+    "tokgrid import runs/*.json",
+    "Put all results into tokgrid.db, as user local.",
+    "tokgrid import run.json --db postgresql://tokgrid@db.example/tokgrid --owner ada",
+    "Into a shared store, as a user's.",
+    NULL,
+};
+
+const struct command cmd_import = {
+    .name = "import",
+    .summary = "Put result files into the site's store",
+    .about =
+        "Reads result files, checks each against the schema and the invariants that every result "
+        "satisfies, and puts it into a store without going through the site: for the store's own "
+        "operator. Prints the new run's id. Secrets in a launch command are taken out first. A run "
+        "that its owner has in the store already is an error; so is a file that is not what it "
+        "should be. The store is made when it does not exist.",
+    .options = rows,
+    .operands = operands,
+    .examples = examples,
+    .run = import,
+};
