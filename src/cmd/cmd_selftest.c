@@ -13,7 +13,8 @@
 #include "load/selftest.h"
 #include "model/plan.h"
 
-/* Bundles and splits are about counting right, so one concurrency does. */
+/* Tokens of a request at the first gap. Bundles and splits are about counting right, so one
+ * concurrency does. */
 enum {
     FEW = 64,
     FEW_TOKENS = 50,
@@ -70,14 +71,17 @@ static void write_heading(struct buf *out)
 }
 
 /* One row; where the machine cannot carry a token each 10 ms the gap grows until it can, and the
- * row says so by its gap. */
+ * row says so by its gap. Requests stay as long as they were and have fewer tokens instead: longer
+ * ones would have no first token inside the counted time. */
 static bool measure_row(const struct clockwork_process *server, const char *transport,
                         struct selftest_load *load, struct selftest_row *ret, struct err *err)
 {
     static const int64_t gaps_ms[] = {10, 12, 15, 20, 25, 30, 40, 50, 75, 100};
+    int64_t tokens = load->concurrency < FEW ? FEW_TOKENS : MANY_TOKENS;
 
     for (size_t i = 0; i < ARRAY_LEN(gaps_ms); i++) {
         load->gap_ms = gaps_ms[i];
+        load->tokens = tokens * gaps_ms[0] / gaps_ms[i];
         if (!selftest_measure(server->url, transport, load, ret, err))
             return false;
         if (selftest_held(ret))
@@ -122,7 +126,6 @@ static int measure_rows(const struct selftest_settings *settings, const struct p
     int exit_code = EXIT_CODE_DONE;
     for (*ret_count = 0; *ret_count < count && exit_code == EXIT_CODE_DONE; ++*ret_count) {
         struct selftest_load *load = &loads[*ret_count];
-        load->tokens = load->concurrency < FEW ? FEW_TOKENS : MANY_TOKENS;
         load->duration_ns = settings->duration_ns;
         if (!measure_row(&server, transports[settings->transport], load, &rows[*ret_count], &err)) {
             exit_code = command_fail(&err);
