@@ -31,8 +31,8 @@ static void watch(void *context, const char *sql, const struct db_value *values,
     w->v[w->n].n = n;
     for (size_t i = 0; i < n; i++) {
         w->v[w->n].values[i] = values[i];
-        if (values[i].type == DB_TEXT)
-            w->v[w->n].values[i].p = arena_strdup(w->a, values[i].p);
+        if (values[i].type == DB_TEXT || values[i].type == DB_BLOB)
+            w->v[w->n].values[i].p = arena_strndup(w->a, values[i].p, values[i].n);
     }
     w->n++;
 }
