@@ -433,6 +433,11 @@ bool db_explain(struct db *db, const char *sql, const struct db_value *values, s
     return db_end(&rows, err);
 }
 
+int64_t db_steps(const struct db *db)
+{
+    return db->steps;
+}
+
 void db_watch(struct db *db, db_watch_fn *fn, void *context)
 {
     db->watch = fn;

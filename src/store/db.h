@@ -135,6 +135,8 @@ bool db_backup(struct db *db, const char *path, struct err *err) ATTR_CHECK; /* 
 /* How the database would run a statement: one line a step. */
 bool db_explain(struct db *db, const char *sql, const struct db_value *values, size_t n,
                 struct buf *out, struct err *err) ATTR_CHECK;
+/* How much work all statements so far were, in SQLite's own steps; 0 for PostgreSQL. */
+int64_t db_steps(const struct db *db);
 /* Called with every statement that is run from now on; NULL: none. */
 typedef void db_watch_fn(void *context, const char *sql, const struct db_value *values, size_t n);
 void db_watch(struct db *db, db_watch_fn *fn, void *context);

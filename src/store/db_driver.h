@@ -55,6 +55,7 @@ struct db {
     struct db_stmt cache[DB_CACHE];
     size_t cached;
     int64_t statements; /* run so far */
+    int64_t steps;      /* of SQLite's machine, in all of them */
     unsigned names;     /* given so far */
     int depth;
     bool doomed;

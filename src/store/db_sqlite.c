@@ -11,7 +11,8 @@
 #include "store/db_driver.h"
 
 enum {
-    BUSY_MS = 5000,              /* how long a statement waits for another process's write */
+    BUSY_MS = 5000, /* how long a statement waits for another process's write */
+    RETRY_MS = 20,
     BACKUP_PAGES = 256,          /* copied in one go; others may write in between */
     APPLICATION_ID = 0x746b6764, /* "tkgd": says whose file it is */
 };
@@ -108,6 +109,19 @@ static bool set_up(struct db *db, struct err *err)
     return run_script(db, "PRAGMA application_id = 0x746b6764;", err);
 }
 
+/* Where several processes open a new file at once, SQLite gives up on some of these without asking
+ * its busy handler. */
+static bool set_up_patiently(struct db *db, const char *path, struct err *err)
+{
+    for (int waited_ms = 0;; waited_ms += RETRY_MS) {
+        if (is_ours(db->handle, path, err) && (set_up(db, err) || err_prefix(err, "%s", path)))
+            return true;
+        if (err->code != ERR_BUSY || waited_ms >= BUSY_MS)
+            return false;
+        clock_sleep(RETRY_MS * NS_PER_MS);
+    }
+}
+
 static bool open_file(struct db *db, const char *url, bool create, struct err *err)
 {
     const char *path = db_path_of(url);
@@ -129,9 +143,7 @@ static bool open_file(struct db *db, const char *url, bool create, struct err *e
     sqlite3_busy_timeout(handle, BUSY_MS);
     sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
-    if (!is_ours(handle, path, err))
-        return false;
-    return set_up(db, err) || err_prefix(err, "%s", path);
+    return set_up_patiently(db, path, err);
 }
 
 static void close_file(struct db *db)
@@ -208,6 +220,7 @@ static void finish(struct db_rows *rows)
     if (!s)
         return;
     sqlite3_reset(s);
+    rows->db->steps += sqlite3_stmt_status(s, SQLITE_STMTSTATUS_VM_STEP, 1);
     sqlite3_clear_bindings(s);
     rows->result = NULL;
 }

@@ -203,4 +203,206 @@ static void test_plans(void **state)
     CHECKED(f, store_queue(s, &page, a, &queue, err));
 }
 
+/* ---- work ---- */
+
+/* What pages ask for, of which there is enough in the smaller store too. */
+struct asked {
+    struct fixture *f;
+    struct store_run run; /* an early one */
+    int64_t owner;
+};
+
+static bool ask_runs(struct asked *q, const struct store_filter *filter, enum store_run_order order)
+{
+    struct store_page page = {.limit = 4};
+    struct store_runs list;
+    struct fixture *f = q->f;
+    bool fine = store_runs(f->s, filter, order, &page, false, &f->a, &list, &f->err);
+
+    page.after = list.next;
+    return fine && store_runs(f->s, filter, order, &page, false, &f->a, &list, &f->err);
+}
+
+static bool newest(struct asked *q, const struct store_filter *filter)
+{
+    return ask_runs(q, filter, STORE_RUNS_NEWEST);
+}
+
+static bool fastest(struct asked *q, const struct store_filter *filter)
+{
+    return ask_runs(q, filter, STORE_RUNS_FASTEST);
+}
+
+static bool ask_board(struct asked *q, const struct store_filter *filter, bool by_age)
+{
+    struct store_board board = {STORE_TOTAL, -1, 0, *filter, by_age};
+    struct store_page page = {.limit = 4};
+    struct store_board_rows rows;
+    struct fixture *f = q->f;
+    bool fine = store_board(f->s, &board, &page, &f->a, &rows, &f->err);
+
+    page.after = rows.next;
+    return fine && store_board(f->s, &board, &page, &f->a, &rows, &f->err);
+}
+
+static bool board_best(struct asked *q, const struct store_filter *filter)
+{
+    return ask_board(q, filter, false);
+}
+
+static bool board_newest(struct asked *q, const struct store_filter *filter)
+{
+    return ask_board(q, filter, true);
+}
+
+static bool one_run(struct asked *q, const struct store_filter *filter)
+{
+    (void)filter;
+    struct fixture *f = q->f;
+    struct store_run run;
+    struct store_cells cells;
+    struct store_flags flags;
+    struct store_revisions history;
+
+    return store_run_get(f->s, q->run.uid, &f->a, &run, &f->err) &&
+           store_run_cells(f->s, run.id, &f->a, &cells, &f->err) &&
+           store_run_flags(f->s, run.id, &f->a, &flags, &f->err) &&
+           store_run_history(f->s, run.id, &f->a, &history, &f->err);
+}
+
+static bool own_runs(struct asked *q, const struct store_filter *filter)
+{
+    (void)filter;
+    struct store_page page = {.limit = 4};
+    struct store_runs list;
+
+    return store_runs_of(q->f->s, q->owner, &page, &q->f->a, &list, &q->f->err);
+}
+
+static bool queue(struct asked *q, const struct store_filter *filter)
+{
+    (void)filter;
+    struct store_page page = {.limit = 4};
+    struct store_queue list;
+
+    return store_queue(q->f->s, &page, &q->f->a, &list, &q->f->err);
+}
+
+static bool audit(struct asked *q, const struct store_filter *filter)
+{
+    (void)filter;
+    struct store_audit list;
+
+    return store_audit(q->f->s, q->run.uid, NULL, &q->f->a, &list, &q->f->err);
+}
+
+static bool choices(struct asked *q, const struct store_filter *filter)
+{
+    (void)filter;
+    struct fixture *f = q->f;
+    struct store_points points;
+    struct store_choices names;
+    struct store_counts counts;
+    int64_t version;
+
+    return store_board_points(f->s, STORE_TOTAL, &f->a, &points, &f->err) &&
+           store_engines(f->s, &f->a, &names, &f->err) &&
+           store_quantizations(f->s, &f->a, &names, &f->err) &&
+           store_counts(f->s, &counts, &f->err) && store_version(f->s, &version, &f->err);
+}
+
+/* What is rare has a few early runs, and nothing new. */
+static const struct {
+    const char *name;
+    bool (*ask)(struct asked *q, const struct store_filter *filter);
+    struct store_filter filter;
+} asked[] = {
+    {"all, newest", newest, {0}},
+    {"all, fastest", fastest, {0}},
+    {"a rare engine", newest, {.engine = "rare"}},
+    {"a rare quantization", newest, {.quantization = "rare"}},
+    {"a rare model", newest, {.model = "rare/rare-1b"}},
+    {"a rare group", newest, {.base = "rare-1b"}},
+    {"a rare organization", newest, {.organization = "rare"}},
+    {"a rare hardware", newest, {.hardware = "rare-8gb"}},
+    {"a rare card", newest, {.card = "rare-8gb"}},
+    {"board", board_best, {0}},
+    {"board, newest", board_newest, {0}},
+    {"board of an engine", board_best, {.engine = "vllm"}},
+    {"board of a rare group", board_best, {.base = "rare-1b"}},
+    {"board of a rare card", board_best, {.card = "rare-8gb"}},
+    {"board of a rare organization", board_best, {.organization = "rare"}},
+    {"a run", one_run, {0}},
+    {"a user's runs", own_runs, {0}},
+    {"the queue", queue, {0}},
+    {"a run's audit", audit, {0}},
+    {"choices of forms", choices, {0}},
+};
+
+enum { FEW_RUNS = 40, MANY_RUNS = 640 };
+
+enum { RARE_RUNS = 6 }; /* the first ones */
+
+static void make_rare(struct result *r)
+{
+    mem_set_string(&r->subject.model, "rare/Rare-1B");
+    mem_set_string(&r->subject.quantization, "rare");
+    mem_set_string(&r->engine.name, "rare");
+    machine_release(&r->hardware);
+    r->hardware = (struct machine){.type = mem_strdup("DISCRETE_GPU"), .gpu_count = 1};
+    r->hardware.gpus[0].name = mem_strdup("Rare");
+    r->hardware.gpus[0].vram_bytes = INT64_C(8) << 30;
+}
+
+static void publish_some(struct fixture *f, int64_t owner, uint64_t from, uint64_t to)
+{
+    assert_fine(f, store_begin(f->s, &f->err));
+    for (uint64_t i = from; i < to; i++) {
+        struct result r;
+        synthetic_run(i, &r);
+        if (i < RARE_RUNS)
+            make_rare(&r);
+        fixture_publish(f, owner, &r, STORE_RUN_PUBLIC);
+        result_release(&r);
+    }
+    assert_fine(f, store_commit(f->s, &f->err));
+}
+
+static int64_t work_of(struct asked *q, size_t i)
+{
+    int64_t before = db_steps(q->f->s->db);
+
+    assert_fine(q->f, asked[i].ask(q, &asked[i].filter));
+    return db_steps(q->f->s->db) - before;
+}
+
+/* Sixteen times the runs, and no page is more work. */
+static void test_growth(void **state)
+{
+    struct fixture *f = *state;
+    struct asked q = {.f = f, .owner = fixture_user(f, "ada")};
+    int64_t few[ARRAY_LEN(asked)];
+    struct store_filter none = {0};
+    struct store_page page = {.limit = STORE_PAGE_MAX};
+    struct store_runs list;
+
+    publish_some(f, q.owner, 0, FEW_RUNS);
+    assert_fine(f, store_runs(f->s, &none, STORE_RUNS_NEWEST, &page, false, &f->a, &list, &f->err));
+    q.run = list.v[list.n - 1 - RARE_RUNS];
+    for (size_t i = 0; i < ARRAY_LEN(asked); i++)
+        few[i] = work_of(&q, i);
+    publish_some(f, q.owner, FEW_RUNS, MANY_RUNS);
+    for (size_t i = 0; i < ARRAY_LEN(asked); i++) {
+        int64_t many = work_of(&q, i);
+        assert_true(few[i] > 0);
+        if (many > few[i] * 3 / 2 + 200)
+            fail_msg("%s: %lld steps with %d runs, %lld with %d", asked[i].name, (long long)few[i],
+                     FEW_RUNS, (long long)many, MANY_RUNS);
+    }
+    assert_consistent(f);
+}
+
 const struct CMUnitTest plan_tests[] = {TEST(test_plans), {0}};
+
+/* Only SQLite counts its steps. */
+const struct CMUnitTest growth_tests[] = {TEST(test_growth), {0}};

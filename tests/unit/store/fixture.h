@@ -65,7 +65,7 @@ void assert_consistent(struct fixture *f);
 extern const struct CMUnitTest db_tests[], migrate_tests[], user_tests[], run_tests[],
     board_tests[], group_tests[], search_tests[], request_tests[], moderation_tests[],
     upkeep_tests[], plan_tests[], process_tests[];
-extern const struct CMUnitTest server_tests[];                   /* only there */
-extern const struct CMUnitTest snapshot_tests[], column_tests[]; /* of files only */
+extern const struct CMUnitTest server_tests[];                                   /* only there */
+extern const struct CMUnitTest snapshot_tests[], column_tests[], growth_tests[]; /* of files only */
 
 #endif

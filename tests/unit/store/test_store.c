@@ -13,6 +13,7 @@ int main(void)
         server ? server_tests : none,
         server ? none : snapshot_tests,
         server ? none : column_tests,
+        server ? none : growth_tests,
         db_tests,
         migrate_tests,
         user_tests,
