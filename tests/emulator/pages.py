@@ -159,7 +159,8 @@ def test_usage_on_the_way(bench: Bench) -> None:
 def test_tokenizing_agrees_with_usage(bench: Bench) -> None:
     messages = [{"role": "system", "content": "Be brief."},
                 {"role": "user", "content": "Wörld of 12345 things,\n\nand <|im_end|> more."}]
-    for face in ("vllm", "sglang", "llama.cpp"):
+    said_in = {"vllm": "prompt", "sglang": "text", "llama.cpp": "content"}
+    for face, text_key in said_in.items():
         engine = bench.emulator(f"--face {face} {FAST}")
         usage = engine.stream(messages=messages).usage
         if face == "llama.cpp":
@@ -173,15 +174,14 @@ def test_tokenizing_agrees_with_usage(bench: Bench) -> None:
         else:
             answer = engine.post("/tokenize", {"messages": messages}).json
             count = answer["count"]
-            back = engine.post("/detokenize", {"tokens": answer["tokens"]}).json["prompt"]
+            back = engine.post("/detokenize", {"tokens": answer["tokens"]}).json[text_key]
             expect(back.startswith("<|im_start|>") and messages[-1]["content"] in back,
                    f"{face}: {back!r}")
         expect(count == usage["prompt_tokens"], f"{face}: {count} and {usage}")
         key = "content" if face == "llama.cpp" else "prompt"
         said = 'Wörld "q" 1234'
         tokens = engine.post("/tokenize", {key: said}).json["tokens"]
-        answer = {"vllm": "prompt", "sglang": "text", "llama.cpp": "content"}[face]
-        back = engine.post("/detokenize", {"tokens": tokens}).json[answer]
+        back = engine.post("/detokenize", {"tokens": tokens}).json[text_key]
         expect(back == said, f"{face}: {back!r}")
 
 
