@@ -92,7 +92,7 @@ if make all BUILD=build-fuzz PRESET=fuzz; then
     for target in tests/fuzz/fuzz_*.c; do
         [ -f "$target" ] || continue
         target=$(basename "$target" .c)
-        step "$target" tools/fuzz build-fuzz "${target#fuzz_}" 10
+        step "$target" tools/fuzz build-fuzz "${target#fuzz_}" 5
     done
 else
     fail 'fuzz targets: could not be built'

@@ -7,7 +7,7 @@
 # FOLDER.
 set -eu
 
-tokgrid=$1 folder=$2 script=${3:-pages.mjs}
+tokgrid=$(realpath "$1") folder=$2 script=${3:-pages.mjs}
 here=$(cd "$(dirname "$0")" && pwd)
 
 skip() {
