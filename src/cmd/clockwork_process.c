@@ -2,6 +2,7 @@
 #include "cmd/clockwork_process.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -73,7 +74,7 @@ bool clockwork_process_start(struct clockwork_process *p, struct err *err)
     char line[ERR_TEXT_MAX];
 
     p->pinned = sched_getaffinity(0, sizeof p->cpus, &p->cpus) == 0 && CPU_COUNT(&p->cpus) > 1;
-    if (pipe(fds) != 0)
+    if (pipe2(fds, O_CLOEXEC) != 0)
         return err_set(err, ERR_SYSTEM, "cannot make a pipe: %s", strerror(errno));
     p->pid = fork();
     if (p->pid < 0) {

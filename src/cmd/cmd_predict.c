@@ -153,9 +153,8 @@ static const struct option_row rows[] = {
 #undef CHOICE
 
 static const char *const examples[] = {
-    "tokgrid predict --memory-gb 24 --bandwidth-gb-s 936 --overhead-gb 1.5 --params-b 27 "
-    "--weight-bits 4.3 --store-bits 4 --read-bits 4",
-    "A 27B model in 4 bits on one RTX 3090.",
+    "tokgrid predict --memory-gb 24 --bandwidth-gb-s 936 --params-b 27 --weight-bits 4.3",
+    "A 27B model in 4 bits on one RTX 3090, with the default 16-bit KV cache.",
     "tokgrid predict --json",
     "The defaults, for a program.",
     NULL,

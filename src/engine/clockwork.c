@@ -218,8 +218,11 @@ void clockwork_free(struct clockwork *c)
 {
     if (!c)
         return;
-    while (c->tickers)
-        end_ticker(c->tickers);
+    for (struct ticker *t = c->tickers, *next; t; t = next) {
+        next = t->next;
+        loop_timer_cancel(c->loop, &t->timer);
+        free(t);
+    }
     http_server_free(c->server);
     buf_release(&c->events);
     free(c);

@@ -3,13 +3,13 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/num.h"
 #include "load/stream.h"
 #include "net/endpoint.h"
@@ -158,15 +158,21 @@ static void turn_until(struct selftest *t, int64_t until)
         loop_turn(t->loop, until);
 }
 
+/* The second number of /proc/self/statm is the pages that are in memory. */
 static double rss_mb(void)
 {
-    long pages = 0, resident = 0;
-    FILE *f = fopen("/proc/self/statm", "re");
-    if (!f)
-        return NAN;
-    bool ok = fscanf(f, "%ld %ld", &pages, &resident) == 2;
-    fclose(f);
-    return ok ? (double)resident * (double)sysconf(_SC_PAGESIZE) / 1e6 : NAN;
+    struct buf text;
+    int64_t pages = -1;
+
+    buf_init(&text, 4096);
+    if (file_read("/proc/self/statm", &text, NULL)) {
+        char *rest = text.p, *word = strsep(&rest, " ");
+        word = word ? strsep(&rest, " ") : NULL;
+        if (!word || !num_parse_i64(word, &pages))
+            pages = -1;
+    }
+    buf_release(&text);
+    return pages < 0 ? NAN : (double)pages * (double)sysconf(_SC_PAGESIZE) / 1e6;
 }
 
 static double quantile_us(const struct hist *h, double q)
