@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import http.client
 import json
@@ -124,13 +125,14 @@ class Served:
     def raw(self, text: bytes, wait_s: float = 10.0) -> bytes:
         """Bytes as they are on a connection of their own, and all that comes back."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=wait_s) as peer:
-            peer.sendall(text)
-            peer.shutdown(socket.SHUT_WR)
             got = b""
             try:
+                peer.sendall(text)
+                with contextlib.suppress(OSError):  # a server that has hung up is not connected
+                    peer.shutdown(socket.SHUT_WR)
                 while chunk := peer.recv(65536):
                     got += chunk
-            except (TimeoutError, ConnectionResetError):
+            except (TimeoutError, ConnectionResetError, BrokenPipeError):
                 pass
             return got
 
