@@ -57,6 +57,17 @@ void face_add_opening(const struct answer *a, const char *object, struct buf *ou
     buf_add_json_string(out, a->model, strlen(a->model));
 }
 
+int face_refuse_early(const struct complaint *c, struct buf *out)
+{
+    switch (c->kind) {
+    case COMPLAINT_ROUTE:
+    case COMPLAINT_NOT_ON: buf_adds(out, "{\"detail\":\"Not Found\"}"); return 404;
+    case COMPLAINT_METHOD: buf_adds(out, "{\"detail\":\"Method Not Allowed\"}"); return 405;
+    case COMPLAINT_KEY: buf_adds(out, "{\"error\":\"Unauthorized\"}"); return 401;
+    default: return 0;
+    }
+}
+
 void face_add_ids(const struct tokens *t, struct buf *out)
 {
     buf_addc(out, '[');

@@ -127,6 +127,10 @@ void face_add_emulator(const struct service *s, struct buf *out);
 /* The beginning that OpenAI's events share: data: {"id":...,"model":"..." */
 void face_add_opening(const struct answer *a, const char *object, struct buf *out);
 
+/* What vLLM's and SGLang's web framework refuses before their own code is asked: unknown routes,
+ * methods, keys. The HTTP status, its body in `out`; 0 for all other complaints. */
+int face_refuse_early(const struct complaint *c, struct buf *out);
+
 /* POST /tokenize and /detokenize as vLLM and SGLang have them. */
 void face_tokenize(struct service *s, struct exchange *x);
 void face_detokenize(struct service *s, struct exchange *x);

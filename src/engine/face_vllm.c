@@ -156,14 +156,10 @@ static int complain_vllm(const struct complaint *c, struct buf *out)
 {
     struct buf message;
 
-    switch (c->kind) {
-    case COMPLAINT_ROUTE:
-    case COMPLAINT_NOT_ON: buf_adds(out, "{\"detail\":\"Not Found\"}"); return 404;
-    case COMPLAINT_METHOD: buf_adds(out, "{\"detail\":\"Method Not Allowed\"}"); return 405;
-    case COMPLAINT_KEY: buf_adds(out, "{\"error\":\"Unauthorized\"}"); return 401;
-    default: break;
-    }
-    int status = errors[c->kind].status ? errors[c->kind].status : c->status;
+    int status = face_refuse_early(c, out);
+    if (status)
+        return status;
+    status = errors[c->kind].status ? errors[c->kind].status : c->status;
     buf_init(&message, 1024);
     add_message(c, &message);
     buf_adds(out, "{\"error\":{\"message\":");
