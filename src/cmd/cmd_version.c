@@ -1,11 +1,11 @@
 /* cmd_version.c - tokgrid version: which build this is, for bug reports. */
-#include <curl/curl.h>
 #include <jansson.h>
 #include <openssl/crypto.h>
 
 #include "base/version.h"
 #include "cmd/commands.h"
 #include "model/result.h"
+#include "net/libcurl.h"
 
 struct settings {
     bool all;
@@ -22,6 +22,7 @@ static const struct option_row options[] = {
 static int run(int argc, char **argv)
 {
     struct settings set = {0};
+    struct err err;
     struct buf text;
     int code;
 
@@ -32,7 +33,7 @@ static int run(int argc, char **argv)
     if (set.all) {
         buf_addf(&text, "results: %s\n", RESULT_SCHEMA);
         buf_addf(&text, "%s\n", OpenSSL_version(OPENSSL_VERSION));
-        buf_addf(&text, "%s\n", curl_version());
+        buf_addf(&text, "%s\n", libcurl_open(&err) ? curl_version() : err.text);
         buf_addf(&text, "jansson %s\n", jansson_version_str());
     }
     code = command_print(&text);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/library.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -55,11 +56,7 @@ struct nvml {
     get_unsigned *pcie_gen, *pcie_width, *pcie_gen_max, *pcie_width_max;
 };
 
-/* `older` is the name the function had in earlier drivers. */
-static const struct symbol {
-    size_t offset;
-    const char *name, *older;
-} symbols[] = {
+static const struct library_call calls[] = {
     {offsetof(struct nvml, init), "nvmlInit_v2", "nvmlInit"},
     {offsetof(struct nvml, shutdown), "nvmlShutdown", NULL},
     {offsetof(struct nvml, driver_version), "nvmlSystemGetDriverVersion", NULL},
@@ -83,25 +80,14 @@ static const struct symbol {
     {offsetof(struct nvml, pcie_width_max), "nvmlDeviceGetMaxPcieLinkWidth", NULL},
 };
 
-static void load_symbols(struct nvml *n)
-{
-    for (size_t i = 0; i < ARRAY_LEN(symbols); i++) {
-        void *found = dlsym(n->library, symbols[i].name);
-        if (!found && symbols[i].older)
-            found = dlsym(n->library, symbols[i].older);
-        /* C has no cast from object to function pointer; POSIX says they look alike */
-        memcpy((char *)n + symbols[i].offset, &found, sizeof found);
-    }
-}
-
 struct nvml *nvml_open(const char *library)
 {
-    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-    if (!handle)
-        return NULL;
     struct nvml *n = mem_alloc(sizeof *n);
-    n->library = handle;
-    load_symbols(n);
+    n->library = library_open(library, calls, ARRAY_LEN(calls), n);
+    if (!n->library) {
+        free(n);
+        return NULL;
+    }
     if (!n->init || !n->device_count || !n->device || n->init() != 0) {
         n->shutdown = NULL; /* nothing was initialised */
         nvml_close(n);

@@ -1,28 +1,18 @@
 /* curl_setup.c - every option two handles have in common, set in one place. */
 #include "net/curl_setup.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/num.h"
 #include "base/version.h"
 
-static void init(void)
-{
-    curl_global_init(CURL_GLOBAL_DEFAULT);
-}
-
-void curl_global_once(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, init);
-}
-
 void curl_lists_release(struct curl_lists *lists)
 {
-    curl_slist_free_all(lists->headers);
-    curl_slist_free_all(lists->connect_to);
+    if (lists->headers)
+        curl_slist_free_all(lists->headers);
+    if (lists->connect_to)
+        curl_slist_free_all(lists->connect_to);
     *lists = (struct curl_lists){0};
 }
 

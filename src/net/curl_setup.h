@@ -2,12 +2,9 @@
 #ifndef TOKGRID_NET_CURL_SETUP_H
 #define TOKGRID_NET_CURL_SETUP_H
 
-#include <curl/curl.h>
-
 #include "base/err.h"
 #include "net/endpoint.h"
-
-void curl_global_once(void); /* curl_global_init, once per process, from any thread */
+#include "net/libcurl.h"
 
 /* Lists that must live as long as the transfer they were given to. Zeroed = none. */
 struct curl_lists {

@@ -2,7 +2,6 @@
 #include "net/fetch.h"
 
 #include <ctype.h>
-#include <curl/curl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +9,7 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "net/curl_setup.h"
+#include "net/libcurl.h"
 
 struct fetcher {
     const struct endpoint *endpoint;
@@ -22,20 +22,30 @@ struct fetcher {
 struct fetcher *fetcher_new(const struct endpoint *e, const atomic_int *stop)
 {
     struct fetcher *f = mem_alloc(sizeof *f);
-    curl_global_once();
     f->endpoint = e;
     f->stop = stop;
-    f->multi = curl_multi_init();
-    f->easy = curl_easy_init();
     return f;
+}
+
+static bool have_handles(struct fetcher *f, struct err *err)
+{
+    if (!libcurl_open(err))
+        return false;
+    if (!f->multi)
+        f->multi = curl_multi_init();
+    if (!f->easy)
+        f->easy = curl_easy_init();
+    return (f->multi && f->easy) || err_set(err, ERR_SYSTEM, "libcurl has no memory left");
 }
 
 void fetcher_free(struct fetcher *f)
 {
     if (!f)
         return;
-    curl_easy_cleanup(f->easy);
-    curl_multi_cleanup(f->multi);
+    if (f->easy)
+        curl_easy_cleanup(f->easy);
+    if (f->multi)
+        curl_multi_cleanup(f->multi);
     curl_lists_release(&f->lists);
     free(f);
 }
@@ -84,6 +94,9 @@ bool fetch(struct fetcher *f, const char *path, const char *body, int64_t timeou
     long status = 0;
 
     buf_reset(&reply->body);
+    reply->status = 0;
+    if (!have_handles(f, err))
+        return err_prefix(err, "%s", path);
     curl_easy_reset(f->easy);
     curl_set_common(f->easy, f->endpoint, path, body != NULL, &f->lists);
     /* at least a millisecond: 0 would be for ever */

@@ -28,7 +28,8 @@ struct fetch_reply {
     struct buf body; /* its maximum bounds the answer; the caller inits and releases it */
 };
 
-/* body NULL: GET, else POST of JSON. False when there was no whole answer (connect, time-out,
+/* The first call opens libcurl (net/libcurl.h), and fails where there is none.
+ * body NULL: GET, else POST of JSON. False when there was no whole answer (connect, time-out,
  * larger than the body's maximum); an HTTP error status is an answer. */
 bool fetch(struct fetcher *f, const char *path, const char *body, int64_t timeout_ns,
            struct fetch_reply *reply, struct err *err) ATTR_CHECK;

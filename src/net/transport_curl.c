@@ -5,7 +5,6 @@
  * later than a read's own. libcurl keeps idle connections in the multi handle's pool; lane_open
  * fills the pool with one cheap GET per lane, and lane_send finds a connection there. */
 #include <ctype.h>
-#include <curl/curl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -15,6 +14,7 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "net/curl_setup.h"
+#include "net/libcurl.h"
 #include "net/transport.h"
 
 struct curl_transport {
@@ -258,9 +258,10 @@ static void finish_done(struct curl_transport *t)
 
 static struct transport *curl_create(struct loop *loop, const struct endpoint *e, struct err *err)
 {
-    struct curl_transport *t = mem_alloc(sizeof *t);
     (void)loop, (void)e;
-    curl_global_once();
+    if (!libcurl_open(err))
+        return NULL;
+    struct curl_transport *t = mem_alloc(sizeof *t);
     t->timer = (struct loop_timer){.fn = on_timer, .ctx = t};
     t->multi = curl_multi_init();
     if (!t->multi) {

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <microhttpd.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sodium.h>
@@ -18,6 +17,7 @@
 #include "base/text.h"
 #include "site/gzip.h"
 #include "site/http_guard.h"
+#include "site/libmicrohttpd.h"
 
 enum {
     CONNECTIONS = 1000,
@@ -456,7 +456,7 @@ struct http *http_new(const struct http_options *options, const struct http_hand
     int threads = options->threads ? options->threads : (int)cpus;
     h->handler = *handler;
     h->trust_proxy = options->trust_proxy;
-    int fd = open_listener(h, options->listen, err);
+    int fd = libmicrohttpd_open(err) ? open_listener(h, options->listen, err) : -1;
     if (fd < 0)
         goto fail;
     h->guard = http_guard_new(err);

@@ -4,7 +4,6 @@
  * A connection that was lost is made anew before the next statement outside a transaction; what
  * was under way fails with ERR_CONNECT. */
 #include <ctype.h>
-#include <libpq-fe.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 
 #include "base/num.h"
 #include "store/db_driver.h"
+#include "store/libpq.h"
 
 enum {
     STMT_NAME_MAX = 16,
@@ -106,6 +106,8 @@ static bool open_server(struct db *db, const char *url, bool create, struct err 
     const char *values[] = {"tokgrid", "10", "UTF8", url, NULL};
 
     (void)create;
+    if (!libpq_open(err))
+        return false;
     db->scratch = mem_alloc(sizeof(struct bound));
     db->handle = PQconnectdbParams(names, values, 1);
     if (PQstatus(db->handle) != CONNECTION_OK) {
@@ -120,7 +122,8 @@ static bool open_server(struct db *db, const char *url, bool create, struct err 
 
 static void close_server(struct db *db)
 {
-    PQfinish(db->handle);
+    if (db->handle)
+        PQfinish(db->handle);
     db->handle = NULL;
     free(db->scratch);
 }

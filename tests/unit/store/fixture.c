@@ -1,11 +1,11 @@
 #include "fixture.h"
 
-#include <libpq-fe.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "store/libpq.h"
 #include "synthetic.h"
 
 int64_t fixture_now_ms;
@@ -30,7 +30,10 @@ struct store_options fixture_options(void)
 /* A server's answer is of no interest, its failure is. */
 static void run_sql(const char *sql)
 {
-    PGconn *conn = PQconnectdb(getenv("TOKGRID_TEST_POSTGRES"));
+    const char *const names[] = {"dbname", NULL};
+    const char *const values[] = {getenv("TOKGRID_TEST_POSTGRES"), NULL};
+    assert_true(libpq_open(NULL));
+    PGconn *conn = PQconnectdbParams(names, values, 1);
     PGresult *r = PQexec(conn, sql);
 
     if (PQresultStatus(r) != PGRES_COMMAND_OK)
