@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/priority.h"
 #include "engine/clockwork.h"
 
 /* One CPU of several: the first for the server, the last for the client. */
@@ -67,7 +68,7 @@ static void read_line(int in, char *line, size_t size)
     line[n] = '\0';
 }
 
-bool clockwork_process_start(struct clockwork_process *p, struct err *err)
+bool clockwork_process_start(struct clockwork_process *p, bool realtime, struct err *err)
 {
     pid_t parent = getpid();
     int fds[2];
@@ -85,6 +86,8 @@ bool clockwork_process_start(struct clockwork_process *p, struct err *err)
     if (p->pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         close(fds[0]);
+        if (realtime)
+            priority_realtime();
         serve(p, parent, fds[1]);
     }
     close(fds[1]);

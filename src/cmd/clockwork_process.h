@@ -16,8 +16,10 @@ struct clockwork_process {
     bool pinned;    /* server on the first of several CPUs, caller on the last */
 };
 
-/* Fork it: no thread may have been started before. The child ends with the caller. */
-bool clockwork_process_start(struct clockwork_process *p, struct err *err) ATTR_CHECK;
+/* Fork it: no thread may have been started before. `realtime`: it asks for that priority. The child
+ * ends with the caller. */
+bool clockwork_process_start(struct clockwork_process *p, bool realtime,
+                             struct err *err) ATTR_CHECK;
 void clockwork_process_stop(struct clockwork_process *p); /* and give the caller its CPUs back */
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/num.h"
 #include "base/open_files.h"
+#include "base/priority.h"
 #include "cmd/clockwork_process.h"
 #include "cmd/commands.h"
 #include "cmd/selftest_record.h"
@@ -26,7 +27,7 @@ struct selftest_settings {
     const char *concurrency;
     int64_t duration_ns;
     int transport;
-    bool json;
+    bool json, ordinary_priority;
 };
 
 static const char *const transports[] = {"own", "curl", NULL};
@@ -102,7 +103,7 @@ static int most_streams(const struct selftest_load *loads, size_t count)
 
 /* Measures and prints a row after the other; says what went wrong itself. */
 static int measure_rows(const struct selftest_settings *settings, const struct plan *plan,
-                        struct selftest_row *rows, size_t *ret_count)
+                        struct selftest_row *rows, size_t *ret_count, bool *ret_realtime)
 {
     struct selftest_load loads[MAX_ROWS];
     struct clockwork_process server;
@@ -117,8 +118,9 @@ static int measure_rows(const struct selftest_settings *settings, const struct p
         (struct selftest_load){.concurrency = VARIANT_CONCURRENCY, .bundle = 1, .split = true};
     /* before the server is made: it inherits the limit, and needs as many */
     if (!open_files_for(most_streams(loads, count), &err) ||
-        !clockwork_process_start(&server, &err))
+        !clockwork_process_start(&server, !settings->ordinary_priority, &err))
         return command_fail(&err);
+    *ret_realtime = !settings->ordinary_priority && priority_realtime();
     buf_init(&line, 4096);
     write_heading(&line);
     int exit_code = EXIT_CODE_DONE;
@@ -135,6 +137,8 @@ static int measure_rows(const struct selftest_settings *settings, const struct p
         buf_reset(&line);
     }
     buf_release(&line);
+    if (*ret_realtime)
+        priority_ordinary();
     clockwork_process_stop(&server);
     return exit_code;
 }
@@ -147,6 +151,7 @@ static int selftest(int argc, char **argv)
     struct err err = {0};
     struct buf text;
     size_t count = 0;
+    bool realtime = false;
     int exit_code;
 
     if (!command_parse(&cmd_selftest, argc, argv, &settings, &exit_code))
@@ -154,10 +159,10 @@ static int selftest(int argc, char **argv)
     (void)signal(SIGPIPE, SIG_IGN);
     if (!plan_parse_levels(settings.concurrency, &plan, &err))
         return command_fail(&err);
-    exit_code = measure_rows(&settings, &plan, rows, &count);
+    exit_code = measure_rows(&settings, &plan, rows, &count, &realtime);
     if (exit_code != EXIT_CODE_DONE)
         return exit_code;
-    json_t *document = selftest_document(rows, count, transports[settings.transport]);
+    json_t *document = selftest_document(rows, count, transports[settings.transport], realtime);
     /* results name the client that measured: the own one */
     if (settings.transport == 0 && !selftest_record_write(document, &err))
         fprintf(stderr, "tokgrid: %s\n", err.text);
@@ -188,6 +193,9 @@ static const struct option_row rows[] = {
      .value = "NAME",
      .initial = "own",
      .help = "Which client to test: tokgrid's own, or libcurl."},
+    {.name = "ordinary-priority",
+     OPTION_FLAG(struct selftest_settings, ordinary_priority),
+     .help = "Do not ask for real-time priority, as `tokgrid run` does where that is allowed."},
     {.name = "json", OPTION_FLAG(struct selftest_settings, json), .help = "Print JSON."},
     {0},
 };

@@ -210,6 +210,12 @@ const struct option_row run_option_rows[] = {
      .otherwise = "as many as the streams need",
      .help = "Threads of this client that the measured streams are shared out over. By itself it "
              "takes another one when one would be busy for half of the time."},
+    {.name = "ordinary-priority",
+     OPTION_FLAG(S, ordinary_priority),
+     .help =
+         "Do not ask for real-time priority. By itself the measuring threads take it where that "
+         "is allowed (root, or ulimit -r), so that other work on this machine does not make "
+         "stamps late."},
     {.name = "max-errors",
      OPTION_INT(S, max_errors),
      .min = 0,
@@ -402,6 +408,7 @@ bool run_settings_apply(struct run_settings *s, struct run_options *ret, struct 
         .run_over_capacity = s->run_over_capacity,
         .allow_busy = s->allow_busy,
         .no_loop_guard = s->no_loop_guard,
+        .ordinary_priority = s->ordinary_priority,
     };
 
     if (o.api_key && strpbrk(o.api_key, "\r\n"))

@@ -15,6 +15,7 @@ struct run_settings {
     int prompts, prefill_mode, capacity_rule;
     const char *prompt_file, *seed, *temperature;
     int64_t kv_budget, max_errors, threads;
+    bool ordinary_priority;
     double active_weights_gb, memory_bandwidth_gb_s; /* 0: not given */
     bool run_over_capacity, allow_busy, no_loop_guard;
     /* the server */

@@ -49,7 +49,8 @@ static json_t *row_document(const struct selftest_row *r)
     return row;
 }
 
-json_t *selftest_document(const struct selftest_row *rows, size_t count, const char *transport)
+json_t *selftest_document(const struct selftest_row *rows, size_t count, const char *transport,
+                          bool realtime)
 {
     struct machine host;
     char at[CLOCK_TEXT_MAX];
@@ -58,10 +59,10 @@ json_t *selftest_document(const struct selftest_row *rows, size_t count, const c
     for (size_t i = 0; i < count; i++)
         json_array_append_new(list, row_document(&rows[i]));
     hardware_detect(NULL, &host);
-    json_t *document =
-        json_pack("{s:s, s:s, s:s, s:{s:s?, s:i, s:s?}, s:o}", "version", TOKGRID_VERSION, "at",
-                  clock_utc_text(at), "transport", transport, "host", "cpu", host.cpu,
-                  "cpus_allowed", host.cpus_allowed, "kernel", host.kernel, "rows", list);
+    json_t *document = json_pack("{s:s, s:s, s:s, s:b, s:{s:s?, s:i, s:s?}, s:o}", "version",
+                                 TOKGRID_VERSION, "at", clock_utc_text(at), "transport", transport,
+                                 "realtime", realtime, "host", "cpu", host.cpu, "cpus_allowed",
+                                 host.cpus_allowed, "kernel", host.kernel, "rows", list);
     machine_release(&host);
     return document;
 }

@@ -13,8 +13,10 @@
 #include "base/err.h"
 #include "load/selftest.h"
 
-/* The document for these rows. The caller owns it. */
-json_t *selftest_document(const struct selftest_row *rows, size_t count, const char *transport);
+/* The document for these rows; `realtime`: client and server had that priority. The caller owns it.
+ */
+json_t *selftest_document(const struct selftest_row *rows, size_t count, const char *transport,
+                          bool realtime);
 
 bool selftest_record_write(json_t *document, struct err *err) ATTR_CHECK;
 

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/num.h"
+#include "base/priority.h"
 #include "load/cell.h"
 #include "net/transport.h"
 
@@ -64,6 +65,8 @@ static void *work(void *ctx)
     struct cell_run *run = &part->run;
     int64_t shown_at = 0;
 
+    if (run->s->result->client.realtime)
+        priority_realtime();
     for (bool quit = false; !quit;) {
         int64_t wake_at = clock_now() + turn_ns;
         loop_turn(part->loop, wake_at);

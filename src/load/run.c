@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/num.h"
 #include "base/open_files.h"
+#include "base/priority.h"
 #include "base/rand.h"
 #include "base/text.h"
 #include "base/uuid.h"
@@ -97,6 +98,7 @@ static bool begin(struct session *s, const struct run_options *o,
     prompt_source_init(&s->prompts, seed);
     if (o->prompt_file && !prompt_source_load(&s->prompts, o->prompt_file, err))
         return false;
+    result->client.realtime = !o->ordinary_priority && priority_realtime();
     return raise_file_limit(o, err);
 }
 
@@ -170,6 +172,8 @@ static void close_samples(struct session *s)
 
 static void finish(struct session *s)
 {
+    if (s->result->client.realtime)
+        priority_ordinary();
     if (s->loop)
         loop_unwatch(s->loop, &s->wake);
     close_samples(s);

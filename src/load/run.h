@@ -34,6 +34,7 @@ struct run_options {
     int max_errors;
     int threads; /* for the measured streams; 0: as many as they need */
     bool run_over_capacity, allow_busy, no_loop_guard;
+    bool ordinary_priority;                /* do not ask for real-time priority */
     struct plan plan;                      /* as asked for; trimmed to the server's limits */
     const struct machine *server_hardware; /* NULL: this machine, when the server is local */
     const char *launch_command;            /* NULL: unknown */

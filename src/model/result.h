@@ -195,6 +195,7 @@ struct result {
         struct machine host; /* where this program ran */
         char *selftest;      /* JSON text of the last selftest, or NULL */
         bool remote;         /* the server is another machine */
+        bool realtime;       /* the measuring threads had real-time priority */
     } client;
     struct {
         char started_at[32], ended_at[32];

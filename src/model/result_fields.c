@@ -335,6 +335,7 @@ static const struct field client_rows[] = {
     STRUCT("host", struct result, client.host, machine_fields, FIELD_BLANK_NULL),
     JSON("selftest", struct result, client.selftest),
     BOOL("remote", struct result, client.remote),
+    BOOL("realtime", struct result, client.realtime),
 };
 static const struct field_table client_fields = TABLE("client", struct result, client_rows);
 

@@ -339,7 +339,7 @@ static void run_case(const struct load_case *c)
             /* Python is slow enough to be seen at once */
             if (!takes_part[k] || (kinds[k].python && (!c->python || round > 0)))
                 continue;
-            if (!clockwork_process_start(&server, &err)) {
+            if (!clockwork_process_start(&server, false, &err)) {
                 fprintf(stderr, "%s\n", err.text);
                 exit(1);
             }
