@@ -31,7 +31,7 @@ test-vllm: all ## a real vLLM on this CPU, T=word as above; fetches 3 GB once, t
 	    --engine-dir $(BUILD)/vllm '$(T)'
 
 check: all ## format, layers, headers alone, words, static analysis
-	@tools/run-tests $(BUILD) '$(T)' checks
+	@tools/run-tests $(BUILD) '$(T)' checks tidy
 
 asan: ## tests under address and undefined-behaviour sanitizers
 	@$(MAKE) test BUILD=build-asan PRESET=asan SUITES='$(SANITIZED)' T='$(T)'

@@ -11,7 +11,8 @@ failed=0
 skipped=0
 notes=$(mktemp)
 stage=$(mktemp -d)
-trap 'rm -rf "$notes" "$stage"' EXIT
+analysis= # the process that does it
+trap '[ -z "$analysis" ] || kill "$analysis" 2>/dev/null; rm -rf "$notes" "$stage"' EXIT
 trap 'exit 130' INT TERM
 
 began=$(date +%s)
@@ -80,12 +81,36 @@ installed() {
     echo "$pages" | sed "s|$stage||"
 }
 
+# Static analysis takes minutes of a CPU and the tests mostly wait: it runs beside them in what time
+# they leave over.
+analyse_beside() {
+    idle='chrt --idle 0'
+    $idle true 2>/dev/null || idle='nice -n 19'
+    $idle tools/check-tidy build-ci >"$stage/tidy" 2>&1 &
+    analysis=$!
+}
+
+analysed() {
+    status=0
+    wait "$analysis" || status=$?
+    analysis=
+    cat "$stage/tidy"
+    return $status
+}
+
 heading packages
 tools/install-packages build engine test check || fail packages
 
+heading 'build'
+if make all BUILD=build-ci PRESET=ci; then
+    analyse_beside
+fi
 tests 'gcc, warnings are errors' build-ci make test BUILD=build-ci PRESET=ci
 step 'round trip of the published matrices' make roundtrip BUILD=build-ci PRESET=ci
-tests 'checks' build-ci make check BUILD=build-ci PRESET=ci
+tests 'checks' build-ci tools/run-tests build-ci '' checks
+if [ -n "$analysis" ]; then
+    step 'static analysis' analysed
+fi
 tests 'address and undefined-behaviour sanitizers' build-asan make asan
 tests 'thread sanitizer' build-tsan make tsan
 if make all BUILD=build-fuzz PRESET=fuzz; then
