@@ -13,36 +13,6 @@ struct predict_settings {
     bool json;
 };
 
-static const struct {
-    const char *name;
-    int bits;
-} corrections[] = {
-    {"kv-per-pass", CORRECT_KV_PASS}, {"exact-rate", CORRECT_RATE}, {"compute", CORRECT_COMPUTE},
-    {"split", CORRECT_SPLIT},         {"all", CORRECT_ALL},         {"none", 0},
-};
-
-static bool parse_corrections(const char *text, int *ret, struct err *err)
-{
-    char words[200], *rest = words, *word;
-
-    if (strlen(text) >= sizeof words)
-        return err_set(err, ERR_USAGE, "--corrections: too long");
-    memcpy(words, text, strlen(text) + 1);
-    *ret = 0;
-    while ((word = strsep(&rest, ","))) {
-        size_t i = 0;
-        while (i < ARRAY_LEN(corrections) && strcmp(corrections[i].name, word) != 0)
-            i++;
-        if (i == ARRAY_LEN(corrections))
-            return err_set(err, ERR_USAGE,
-                           "--corrections: '%s' is not one of kv-per-pass, exact-rate, compute, "
-                           "split, all, none",
-                           word);
-        *ret |= corrections[i].bits;
-    }
-    return true;
-}
-
 /* "name  value unit" */
 static void add_line(struct buf *out, const char *name, double v, int decimals, const char *unit)
 {
@@ -93,15 +63,18 @@ static int predict(int argc, char **argv)
 {
     struct predict_settings set = {0};
     struct calculator_answer answer;
-    struct err err = {0};
+    struct err err = {0}, inner = {0};
     struct buf out;
     int code;
 
     calculator_init(&set.c);
     if (!command_parse(&cmd_predict, argc, argv, &set, &code))
         return code;
-    if (!parse_corrections(set.corrections, &set.c.corrections, &err) ||
-        !calculator_check(&set.c, &err))
+    if (!calculator_set_corrections(&set.c, set.corrections, &inner)) {
+        err_set(&err, inner.code, "--%s", inner.text);
+        return command_fail(&err);
+    }
+    if (!calculator_check(&set.c, &err))
         return command_fail(&err);
     calculator_solve(&set.c, &answer);
     buf_init(&out, 1 << 20);

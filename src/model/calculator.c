@@ -303,13 +303,6 @@ static json_t *point(const struct calculator_point *p)
 
 static json_t *inputs(const struct calculator *c)
 {
-    static const struct {
-        const char *name;
-        int bit;
-    } corrections[] = {{"kv_per_pass", CORRECT_KV_PASS},
-                       {"exact_rate", CORRECT_RATE},
-                       {"compute", CORRECT_COMPUTE},
-                       {"split", CORRECT_SPLIT}};
     json_t *in = json_object(), *list = json_array();
 
     for (size_t i = 0; i < calculator_field_count; i++) {
@@ -324,9 +317,10 @@ static json_t *inputs(const struct calculator *c)
                             f->choices ? json_string(f->choices[*(const int *)(const void *)at])
                                        : figure(*(const double *)(const void *)at));
     }
-    for (size_t i = 0; i < ARRAY_LEN(corrections); i++)
-        if (corrects(c, corrections[i].bit))
-            json_array_append_new(list, json_string(corrections[i].name));
+    for (const struct calculator_correction *row = calculator_corrections;
+         row->bits && row->bits != CORRECT_ALL; row++)
+        if (corrects(c, row->bits))
+            json_array_append_new(list, json_string(row->name));
     json_object_set_new(in, "corrections", list);
     return in;
 }

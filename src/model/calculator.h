@@ -112,6 +112,17 @@ bool calculator_set(struct calculator *c, const char *name, const char *text,
 /* The same where the value goes to `at` (an int for a choice, else a double). */
 bool calculator_parse(const char *name, const char *text, void *at, struct err *err) ATTR_CHECK;
 
+/* The names of corrections: those of a single bit, then "all" and "none"; ends with NULL. */
+struct calculator_correction {
+    const char *name;
+    int bits;
+};
+extern const struct calculator_correction calculator_corrections[];
+const char *calculator_correction_name(int i); /* NULL: there are no more */
+
+/* Several by their names, with dashes or underscores: "kv-per-pass,compute"; "" is "none". */
+bool calculator_set_corrections(struct calculator *c, const char *text, struct err *err) ATTR_CHECK;
+
 /* What no single field can tell: one layer at least, C_r <= C_a, A <= P, k < E, trunk >= 0. */
 bool calculator_check(const struct calculator *c, struct err *err) ATTR_CHECK;
 

@@ -97,3 +97,43 @@ bool calculator_set(struct calculator *c, const char *name, const char *text, st
             return calculator_parse(name, text, (char *)c + calculator_fields[i].offset, err);
     return calculator_parse(name, text, NULL, err); /* which says that there is no such */
 }
+
+/* ---- corrections ----------------------------------------------------------------------------- */
+
+const struct calculator_correction calculator_corrections[] = {
+    {"kv_per_pass", CORRECT_KV_PASS},
+    {"exact_rate", CORRECT_RATE},
+    {"compute", CORRECT_COMPUTE},
+    {"split", CORRECT_SPLIT},
+    {"all", CORRECT_ALL},
+    {"none", 0},
+    {NULL, 0},
+};
+
+const char *calculator_correction_name(int i)
+{
+    return calculator_corrections[i].name;
+}
+
+bool calculator_set_corrections(struct calculator *c, const char *text, struct err *err)
+{
+    char words[200], *rest = words, *word;
+    int bits = 0;
+
+    if (strlen(text) >= sizeof words)
+        return err_set(err, ERR_USAGE, "corrections: too long");
+    memcpy(words, text, strlen(text) + 1);
+    while (*text && (word = strsep(&rest, ","))) {
+        const struct calculator_correction *row = calculator_corrections;
+        while (row->name && !same_name(word, row->name))
+            row++;
+        if (!row->name)
+            return err_set(err, ERR_USAGE,
+                           "corrections: '%s' is not one of kv_per_pass, exact_rate, compute, "
+                           "split, all, none",
+                           word);
+        bits |= row->bits;
+    }
+    c->corrections = bits;
+    return true;
+}

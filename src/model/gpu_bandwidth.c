@@ -84,6 +84,11 @@ static const struct {
     {"MI325X", 0, 6000},
 };
 
+const char *gpu_bandwidth_name(int i)
+{
+    return i < (int)ARRAY_LEN(cards) ? cards[i].name : NULL;
+}
+
 static const char *bare_name(const char *name)
 {
     static const char *const families[] = {"GeForce ", "Radeon ", "Instinct ", "Tesla "};
