@@ -419,7 +419,9 @@ void frame_heading(struct frame *f, const char *title, const char *lead)
 void frame_end(struct frame *f)
 {
     put(f, "</main>\n<footer><p>tokgrid " TOKGRID_VERSION " · ");
-    put(f, "<a href=\"/api/v1/runs\">API</a> · ");
+    put_link(f, "/api", NULL);
+    put_word(f, SITE_NAV_API);
+    put(f, "</a> · ");
     put_word(f, SITE_FOOTER_WORDS);
     put(f, "</p></footer>\n</body>\n</html>\n");
 }

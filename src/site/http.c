@@ -220,6 +220,7 @@ static void add_headers(struct MHD_Response *to, const struct request *request,
 {
     static const char *const caches[] = {
         [CACHE_NEVER] = "no-store",
+        [CACHE_OWN] = "private, no-cache",
         [CACHE_CHECK] = "no-cache",
         [CACHE_FOREVER] = "public, max-age=31536000, immutable",
     };
@@ -228,7 +229,7 @@ static void add_headers(struct MHD_Response *to, const struct request *request,
     if (request->secure)
         MHD_add_response_header(to, "Strict-Transport-Security", "max-age=31536000");
     MHD_add_response_header(to, "Cache-Control", caches[r->cache]);
-    MHD_add_response_header(to, "Vary", "Accept-Encoding, Cookie");
+    MHD_add_response_header(to, "Vary", "Accept-Encoding, Authorization, Cookie");
     for (size_t i = 0; i < r->header_count; i++)
         MHD_add_response_header(to, r->headers[i].name, r->headers[i].value);
 }
@@ -266,7 +267,8 @@ static enum MHD_Result send_answer(struct MHD_Connection *connection, const stru
     char tag[40] = "";
     bool packed = false;
     struct buf body;
-    if (r->status == 200 && r->cache == CACHE_CHECK && request->method == METHOD_GET)
+    if (r->status == 200 && (r->cache == CACHE_CHECK || r->cache == CACHE_OWN) &&
+        request->method == METHOD_GET)
         make_tag(&r->body, tag, sizeof tag);
     if (*tag && has_tag(request->header[HEADER_IF_NONE_MATCH], tag)) {
         r->status = 304;

@@ -96,10 +96,9 @@ void publication_release(struct publication *p)
     result_release(&p->result);
 }
 
-bool publication_store(struct store *s, const struct publication *p, int64_t owner, bool draft,
-                       char ret_uid[UUID_TEXT_MAX], struct err *err)
+static struct store_run_new as_new(const struct publication *p, int64_t owner, bool draft)
 {
-    const struct store_run_new run = {
+    return (struct store_run_new){
         .owner = owner,
         .result = &p->result,
         .document = p->document,
@@ -108,5 +107,18 @@ bool publication_store(struct store *s, const struct publication *p, int64_t own
         .flags = p->flags,
         .flag_count = p->flag_count,
     };
+}
+
+bool publication_store(struct store *s, const struct publication *p, int64_t owner, bool draft,
+                       char ret_uid[UUID_TEXT_MAX], struct err *err)
+{
+    const struct store_run_new run = as_new(p, owner, draft);
     return store_run_add(s, &run, ret_uid, err);
+}
+
+bool publication_revise(struct store *s, const char *uid, const struct publication *p,
+                        int64_t owner, const char *note, struct err *err)
+{
+    const struct store_run_new run = as_new(p, owner, false);
+    return store_run_revise(s, uid, &run, note, err);
 }

@@ -25,5 +25,8 @@ void publication_release(struct publication *p);
 
 bool publication_store(struct store *s, const struct publication *p, int64_t owner, bool draft,
                        char ret_uid[UUID_TEXT_MAX], struct err *err) ATTR_CHECK;
+/* As the next revision of a run of that owner. */
+bool publication_revise(struct store *s, const char *uid, const struct publication *p,
+                        int64_t owner, const char *note, struct err *err) ATTR_CHECK;
 
 #endif

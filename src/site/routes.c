@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "site/api_operations.h"
 #include "site/serve.h"
 
 #define GET    .method = METHOD_GET
@@ -12,6 +13,11 @@
 #define API    .flags = ROUTE_API
 #define LIST   .method = METHOD_GET, .flags = ROUTE_API | ROUTE_ALIKE
 #define UPLOAD .method = METHOD_POST, .flags = ROUTE_FORM | ROUTE_UPLOAD
+
+/* Of the API; what takes a key of one's own is for its user alone. */
+#define OWN     .flags = ROUTE_API, .need = NEED_KEY
+#define UPLOADS .flags = ROUTE_API | ROUTE_UPLOAD, .need = NEED_KEY
+#define DELETES .method = METHOD_DELETE, .flags = ROUTE_API, .need = NEED_KEY
 
 const struct route routes[] = {
     /* files and addresses without a language */
@@ -36,6 +42,7 @@ const struct route routes[] = {
     {ALIKE, .path = "/{lang}/hardware/{slug}", .handle = serve_hardware},
     {ALIKE, .path = "/{lang}/users/{name}", .handle = serve_user},
     {ALIKE, .path = "/{lang}/calculator", .handle = serve_calculator, .title = SITE_CALC_TITLE},
+    {GET, .path = "/{lang}/api", .handle = serve_api_page, .title = SITE_API_TITLE},
     {ALIKE, .path = "/{lang}/search", .handle = serve_search, .title = SITE_SEARCH_TITLE},
 
     /* accounts */
@@ -59,62 +66,57 @@ const struct route routes[] = {
     {POST, .path = "/{lang}/device", .handle = serve_device_form, .need = NEED_USER},
 
     /* the API */
-    {.method = METHOD_POST,
-     .flags = ROUTE_API | ROUTE_UPLOAD,
-     .path = "/api/v1/runs",
-     .handle = serve_api_run_create,
-     .need = NEED_KEY,
-     .takes = "run-document",
-     .gives = "run",
-     .summary = "Publish a run, or check one without storing it (dry_run=1)."},
-    {LIST, .path = "/api/v1/runs", .handle = serve_api_runs, .gives = "runs",
-     .summary = "Listed runs, newest or fastest first."},
-    {LIST, .path = "/api/v1/runs/{uid}", .handle = serve_api_run, .gives = "run",
-     .summary = "What the site knows about a run."},
-    {LIST, .path = "/api/v1/runs/{uid}/raw", .handle = serve_api_run_raw, .gives = "run-document",
-     .summary = "The run's document, byte for byte."},
-    {.method = METHOD_DELETE,
-     API,
-     .path = "/api/v1/runs/{uid}",
-     .handle = serve_api_run_delete,
-     .need = NEED_KEY,
-     .summary = "Remove a run of one's own for good."},
-    {LIST, .path = "/api/v1/leaderboard", .handle = serve_api_board, .gives = "board",
-     .summary = "One board: the cells of one class of metric, best first."},
-    {LIST, .path = "/api/v1/models", .handle = serve_api_models, .gives = "models",
-     .summary = "Models with runs, repackagings grouped under their base."},
-    {GET, API, .path = "/api/v1/user", .handle = serve_api_user, .need = NEED_KEY, .gives = "user",
-     .summary = "Whose key this is."},
-    {GET, API, .path = "/api/v1/keys", .handle = serve_api_keys, .need = NEED_KEY, .gives = "keys",
-     .summary = "One's keys, without their secrets."},
-    {.method = METHOD_POST,
-     API,
-     .path = "/api/v1/keys",
-     .handle = serve_api_key_create,
-     .need = NEED_KEY,
-     .takes = "label",
-     .gives = "new-key",
-     .summary = "Make a key; it is shown this once."},
-    {.method = METHOD_DELETE,
-     API,
-     .path = "/api/v1/keys/{id}",
-     .handle = serve_api_key_delete,
-     .need = NEED_KEY,
-     .summary = "Revoke a key."},
-    {.method = METHOD_POST,
-     API,
-     .path = "/api/v1/device/code",
-     .handle = serve_api_device_code,
-     .takes = "label",
-     .gives = "device-code",
-     .summary = "Begin a device login: a code to show, and one to poll with."},
-    {.method = METHOD_POST,
-     API,
-     .path = "/api/v1/device/token",
-     .handle = serve_api_device_token,
-     .takes = "device",
-     .gives = "new-key",
-     .summary = "Poll a device login for its key."},
+    {UPLOADS, .method = METHOD_POST, .path = "/api/v1/runs", .handle = serve_api_run_create,
+     .api = &operation_run_create},
+    {LIST, .path = "/api/v1/runs", .handle = serve_api_runs, .api = &operation_runs},
+    {LIST, .path = "/api/v1/runs/{uid}", .handle = serve_api_run, .api = &operation_run},
+    {UPLOADS, .method = METHOD_PATCH, .path = "/api/v1/runs/{uid}", .handle = serve_api_run_revise,
+     .api = &operation_run_revise},
+    {DELETES, .path = "/api/v1/runs/{uid}", .handle = serve_api_run_delete,
+     .api = &operation_run_delete},
+    {LIST, .path = "/api/v1/runs/{uid}/raw", .handle = serve_api_run_raw,
+     .api = &operation_run_raw},
+    {LIST, .path = "/api/v1/runs/{uid}/revisions", .handle = serve_api_revisions,
+     .api = &operation_revisions},
+    {LIST, .path = "/api/v1/runs/{uid}/revisions/{n}", .handle = serve_api_revision_raw,
+     .api = &operation_revision_raw},
+    {LIST, .path = "/api/v1/leaderboard", .handle = serve_api_board, .api = &operation_board},
+    {LIST, .path = "/api/v1/models", .handle = serve_api_models, .api = &operation_models},
+    {LIST, .path = "/api/v1/models/{name}", .handle = serve_api_model,
+     .api = &operation_model_alone},
+    {LIST, .path = "/api/v1/models/{organization}/{name}", .handle = serve_api_model,
+     .api = &operation_model},
+    {LIST, .path = "/api/v1/organizations", .handle = serve_api_organizations,
+     .api = &operation_organizations},
+    {LIST, .path = "/api/v1/organizations/{name}", .handle = serve_api_organization,
+     .api = &operation_organization},
+    {LIST, .path = "/api/v1/hardware", .handle = serve_api_hardwares, .api = &operation_hardwares},
+    {LIST, .path = "/api/v1/hardware/{slug}", .handle = serve_api_hardware,
+     .api = &operation_hardware},
+    {LIST, .path = "/api/v1/users/{name}", .handle = serve_api_user_by_name,
+     .api = &operation_user_by_name},
+    {LIST, .path = "/api/v1/search", .handle = serve_api_search, .api = &operation_search},
+    {LIST, .path = "/api/v1/calculator", .handle = serve_api_calculator,
+     .api = &operation_calculate},
+    {API, .method = METHOD_POST, .path = "/api/v1/calculator", .handle = serve_api_calculator,
+     .api = &operation_calculate_body},
+    {LIST, .path = "/api/v1/openapi.json", .handle = serve_api_openapi, .api = &operation_openapi},
+    {API, .path = "/api/v1/agent", .handle = serve_api_agent, .api = &operation_agent},
+    {OWN, .path = "/api/v1/user", .handle = serve_api_user, .api = &operation_user},
+    {OWN, .path = "/api/v1/keys", .handle = serve_api_keys, .api = &operation_keys},
+    {OWN, .method = METHOD_POST, .path = "/api/v1/keys", .handle = serve_api_key_create,
+     .api = &operation_key_create},
+    {DELETES, .path = "/api/v1/keys/{id}", .handle = serve_api_key_delete,
+     .api = &operation_key_delete},
+    {OWN, .path = "/api/v1/setups", .handle = serve_api_setups, .api = &operation_setups},
+    {OWN, .method = METHOD_POST, .path = "/api/v1/setups", .handle = serve_api_setup_put,
+     .api = &operation_setup_put},
+    {DELETES, .path = "/api/v1/setups/{id}", .handle = serve_api_setup_delete,
+     .api = &operation_setup_delete},
+    {API, .method = METHOD_POST, .path = "/api/v1/device/code", .handle = serve_api_device_code,
+     .api = &operation_device_code},
+    {API, .method = METHOD_POST, .path = "/api/v1/device/token", .handle = serve_api_device_token,
+     .api = &operation_device_token},
 };
 const size_t route_count = ARRAY_LEN(routes);
 

@@ -1,8 +1,7 @@
 /* routes.h - what the site answers, one row each: the only place that knows addresses.
  *
  * A path is parts between slashes; "{x}" takes any one part, "{lang}" one of the languages' codes.
- * The rows of the API say what they take and give by the ids of schemas, so that a description of
- * the API can be made of them. */
+ * A row of the API points to what it takes and gives (api_operations.h). */
 #ifndef TOKGRID_SITE_ROUTES_H
 #define TOKGRID_SITE_ROUTES_H
 
@@ -13,6 +12,7 @@
 #include "site/web_request.h"
 
 struct visit;
+struct operation;
 
 enum route_need {
     NEED_NOTHING,
@@ -38,8 +38,7 @@ struct route {
     enum site_word title; /* of a page */
     enum route_need need;
     unsigned flags;
-    const char *summary;       /* of the API: one sentence */
-    const char *takes, *gives; /* ids of schemas; NULL: nothing */
+    const struct operation *api; /* of the API: what it takes and gives */
 };
 
 extern const struct route routes[];

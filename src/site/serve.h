@@ -48,15 +48,38 @@ void serve_api_run_create(struct visit *v);
 void serve_api_runs(struct visit *v);
 void serve_api_run(struct visit *v);
 void serve_api_run_raw(struct visit *v);
+void serve_api_run_revise(struct visit *v);
 void serve_api_run_delete(struct visit *v);
+void serve_api_revisions(struct visit *v);
+void serve_api_revision_raw(struct visit *v);
+
+/* serve_api_board.c */
 void serve_api_board(struct visit *v);
+
+/* serve_api_groups.c */
 void serve_api_models(struct visit *v);
+void serve_api_model(struct visit *v);
+void serve_api_organizations(struct visit *v);
+void serve_api_organization(struct visit *v);
+void serve_api_hardwares(struct visit *v);
+void serve_api_hardware(struct visit *v);
+void serve_api_user_by_name(struct visit *v);
+
+/* serve_api_tools.c */
+void serve_api_search(struct visit *v);
+void serve_api_calculator(struct visit *v);
+void serve_api_openapi(struct visit *v);
+void serve_api_agent(struct visit *v);
+void serve_api_page(struct visit *v);
 
 /* serve_api_account.c */
 void serve_api_user(struct visit *v);
 void serve_api_keys(struct visit *v);
 void serve_api_key_create(struct visit *v);
 void serve_api_key_delete(struct visit *v);
+void serve_api_setups(struct visit *v);
+void serve_api_setup_put(struct visit *v);
+void serve_api_setup_delete(struct visit *v);
 void serve_api_device_code(struct visit *v);
 void serve_api_device_token(struct visit *v);
 
@@ -71,6 +94,9 @@ bool serve_board_of(const struct visit *v, struct store_board *ret, struct err *
 bool serve_find_run(struct visit *v, const char *uid, struct store_run *ret);
 /* Its document as a result; *ret is to be released. */
 bool serve_load_result(struct visit *v, const char *uid, struct result *ret);
+
+/* Whether its owner may publish it: not what a moderator has to look at first. False: answered. */
+bool serve_may_publish(struct visit *v, const struct store_run *run);
 
 /* A number in the path. */
 bool serve_id(struct visit *v, const char *text, int64_t *ret);

@@ -1,50 +1,14 @@
-/* serve_api_account.c - the API's user, keys and device login. */
+/* serve_api_account.c - the API's own user, keys, setups and device login. */
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
-#include "site/api_json.h"
+#include "site/api_call.h"
+#include "site/api_objects.h"
 #include "site/serve.h"
-
-#define MINUTE_MS INT64_C(60000)
-
-/* The body as a JSON object that holds one text and nothing else; false: answered. */
-static bool read_text(struct visit *v, const char *name, bool optional, const char **ret)
-{
-    const struct buf *body = &v->request->body;
-    const char *key;
-    json_t *value;
-    *ret = "";
-    if (body->len == 0 && optional)
-        return true;
-    json_t *document = json_parse(body->p, body->len, "body", &v->err);
-    if (!document || !json_is_object(document)) {
-        visit_fail(v, 400, "invalid", document ? "the body must be a JSON object" : v->err.text,
-                   NULL);
-        json_decref(document);
-        return false;
-    }
-    const char *text = json_string_value(json_object_get(document, name));
-    json_object_foreach(document, key, value)
-    {
-        if (strcmp(key, name) == 0 && json_is_string(value))
-            continue;
-        char *shown = arena_printf(&v->arena, "there is no field '%.60s' of this type here", key);
-        char *field = arena_printf(&v->arena, "%.60s", key);
-        json_decref(document);
-        visit_fail(v, 400, "unknown_field", shown, field);
-        return false;
-    }
-    *ret = text ? arena_strdup(&v->arena, text) : "";
-    json_decref(document);
-    if (text || optional)
-        return true;
-    visit_fail(v, 400, "invalid", arena_printf(&v->arena, "the field '%s' is missing", name), name);
-    return false;
-}
 
 void serve_api_user(struct visit *v)
 {
-    visit_json(v, 200, api_user(&v->user));
+    api_answer(v, 200, &api_user, &v->user);
 }
 
 /* ---- keys ------------------------------------------------------------------------------------ */
@@ -52,26 +16,20 @@ void serve_api_user(struct visit *v)
 void serve_api_keys(struct visit *v)
 {
     struct store_keys keys;
-    if (!store_keys(v->store, v->user.id, &v->arena, &keys, &v->err)) {
+    if (!store_keys(v->store, v->user.id, &v->arena, &keys, &v->err))
         visit_fail_err(v, &v->err);
-        return;
-    }
-    json_t *rows = json_array();
-    for (size_t i = 0; i < keys.n; i++)
-        json_array_append_new(rows, api_key(&keys.v[i]));
-    visit_json(v, 200, json_pack("{s:o}", "keys", rows));
+    else
+        api_answer(v, 200, &api_keys, &keys);
 }
 
 void serve_api_key_create(struct visit *v)
 {
     char key[STORE_KEY_TEXT_MAX];
-    const char *label;
-    if (!read_text(v, "label", false, &label))
-        return;
-    if (!store_key_create(v->store, v->user.id, label, key, &v->err))
+    const struct api_secret secret = {.key = key};
+    if (!store_key_create(v->store, v->user.id, api_value(v, "label"), key, &v->err))
         visit_fail_err(v, &v->err);
     else
-        visit_json(v, 201, json_pack("{s:s}", "key", key));
+        api_answer(v, 201, &api_new_key, &secret);
 }
 
 void serve_api_key_delete(struct visit *v)
@@ -85,27 +43,73 @@ void serve_api_key_delete(struct visit *v)
         v->response->status = 204;
 }
 
+/* ---- setups ---------------------------------------------------------------------------------- */
+
+void serve_api_setups(struct visit *v)
+{
+    struct store_setups setups;
+    if (!store_setups(v->store, v->user.id, &v->arena, &setups, &v->err))
+        visit_fail_err(v, &v->err);
+    else
+        api_answer(v, 200, &api_setups, &setups);
+}
+
+static const struct store_setup *find_setup(const struct store_setups *setups, int64_t id)
+{
+    for (size_t i = 0; i < setups->n; i++)
+        if (setups->v[i].id == id)
+            return &setups->v[i];
+    return NULL;
+}
+
+void serve_api_setup_put(struct visit *v)
+{
+    struct store_setups setups;
+    int64_t id;
+    char *body = json_dumps(json_object_get(v->input, "settings"), JSON_COMPACT);
+    bool ok = store_setup_put(v->store, v->user.id, api_value(v, "name"), body,
+                              api_flag(v, "default"), &id, &v->err) &&
+              store_setups(v->store, v->user.id, &v->arena, &setups, &v->err);
+    free(body);
+    const struct store_setup *setup = ok ? find_setup(&setups, id) : NULL;
+    if (setup)
+        api_answer(v, 201, &api_setup, setup);
+    else
+        visit_fail_err(v, &v->err);
+}
+
+void serve_api_setup_delete(struct visit *v)
+{
+    int64_t id;
+    if (!serve_id(v, v->match.args[0], &id))
+        return;
+    if (!store_setup_delete(v->store, v->user.id, id, &v->err))
+        visit_fail_err(v, &v->err);
+    else
+        v->response->status = 204;
+}
+
 /* ---- device login ---------------------------------------------------------------------------- */
 
 void serve_api_device_code(struct visit *v)
 {
     char device[STORE_TOKEN_MAX], user[STORE_USER_CODE_MAX];
-    const char *label;
+    const char *label = api_value(v, "label");
     const char *host = v->request->header[HEADER_HOST];
-    if (!visit_limit(v, "device:address", NULL, 20, 10 * MINUTE_MS) ||
-        !read_text(v, "label", true, &label))
-        return;
-    if (!store_device_start(v->store, *label ? label : "tokgrid", device, user, &v->err)) {
+    if (!store_device_start(v->store, label && *label ? label : "tokgrid", device, user, &v->err)) {
         visit_fail_err(v, &v->err);
         return;
     }
-    const char *page =
-        arena_printf(&v->arena, "%s://%s/en/device", v->request->secure ? "https" : "http",
-                     host ? host : "localhost");
-    visit_json(v, 200,
-               json_pack("{s:s, s:s, s:s, s:i, s:i}", "device_code", device, "user_code", user,
-                         "verification_uri", page, "expires_in", STORE_DEVICE_LIFE_MS / 1000,
-                         "interval", STORE_DEVICE_POLL_MS / 1000));
+    const struct api_device answer = {
+        .device_code = device,
+        .user_code = user,
+        .verification_uri =
+            arena_printf(&v->arena, "%s://%s/en/device", v->request->secure ? "https" : "http",
+                         host ? host : "localhost"),
+        .expires_in = STORE_DEVICE_LIFE_MS / 1000,
+        .interval = STORE_DEVICE_POLL_MS / 1000,
+    };
+    api_answer(v, 200, &api_device_code, &answer);
 }
 
 void serve_api_device_token(struct visit *v)
@@ -122,13 +126,11 @@ void serve_api_device_token(struct visit *v)
     };
     enum store_device_state state;
     char key[STORE_KEY_TEXT_MAX];
-    const char *code;
-    if (!read_text(v, "device_code", false, &code))
-        return;
-    if (!store_device_poll(v->store, code, &state, key, &v->err))
+    const struct api_secret secret = {.key = key};
+    if (!store_device_poll(v->store, api_value(v, "device_code"), &state, key, &v->err))
         visit_fail_err(v, &v->err);
     else if (state == STORE_DEVICE_APPROVED)
-        visit_json(v, 200, json_pack("{s:s}", "key", key));
+        api_answer(v, 200, &api_new_key, &secret);
     else
         visit_fail(v, 400, waits[state].code, waits[state].text, NULL);
 }

@@ -1,233 +1,185 @@
-/* serve_api_runs.c - the API's runs, boards and models. */
-#include <math.h>
-#include <stdlib.h>
+/* serve_api_runs.c - the API's runs: published, listed, revised, removed. */
 #include <string.h>
 
-#include "base/json.h"
-#include "base/uuid.h"
-#include "report/csv.h"
-#include "site/api_json.h"
+#include "base/num.h"
+#include "site/api_call.h"
+#include "site/api_objects.h"
 #include "site/publish.h"
 #include "site/serve.h"
-#include "site/stamp_text.h"
 
-#define HOUR_MS INT64_C(3600000)
+/* ---- one document comes ---------------------------------------------------------------------- */
 
-/* ---- queries --------------------------------------------------------------------------------- */
-
-#define FILTER_NAMES                                                                               \
-    "model", "base", "organization", "hardware", "card", "class", "engine", "quantization",        \
-        "kind", "user", "verified", "after", "limit"
-
-/* A parameter that nobody reads is a mistake somebody should learn of. */
-static bool has_only(struct visit *v, const char *const names[])
+/* Reads the body; false: answered. Release `p` in either case. */
+static bool read_document(struct visit *v, struct publication *p)
 {
-    for (size_t i = 0; i < v->request->query.count; i++) {
-        const char *name = v->request->query.v[i].name;
-        size_t k = 0;
-        while (names[k] && strcmp(names[k], name) != 0)
-            k++;
-        if (names[k])
-            continue;
-        visit_fail(v, 400, "unknown_parameter",
-                   arena_printf(&v->arena, "there is no parameter '%s' here", name), name);
-        return false;
-    }
-    return true;
-}
-
-/* ---- create ---------------------------------------------------------------------------------- */
-
-struct creation {
-    struct publication p;
-    bool dry_run, draft;
-    int status; /* of the answer */
-    json_t *answer;
-};
-
-static bool is_set(const struct visit *v, const char *name)
-{
-    const char *value = visit_query(v, name);
-    return value && strcmp(value, "0") != 0 && strcmp(value, "false") != 0;
-}
-
-static json_t *error_json(const char *code, const char *text, const char *field, const char *id)
-{
-    json_t *error = json_pack("{s:s, s:s, s:s?}", "code", code, "message", text, "field", field);
-    if (id && *id)
-        json_object_set_new(error, "id", json_string(id));
-    return json_pack("{s:o}", "error", error);
-}
-
-/* Stores it and makes the answer; false: a fault that is not the sender's. */
-static bool create(struct visit *v, struct creation *c)
-{
-    char uid[UUID_TEXT_MAX] = "";
-    if (publication_store(v->store, &c->p, v->user.id, c->draft, uid, &v->err)) {
-        struct store_run run;
-        if (!store_run_get(v->store, uid, &v->arena, &run, &v->err))
-            return false;
-        c->status = 201;
-        c->answer = api_run(&run);
-        json_object_set_new(c->answer, "url", json_sprintf("/en/runs/%s", uid));
-        json_object_set_new(c->answer, "flags", api_flags(&c->p));
+    const struct buf *body = &v->request->body;
+    if (publication_read(p, body->p, body->len, &v->arena, &v->err))
         return true;
-    }
-    if (v->err.code != ERR_EXISTS)
-        return false;
-    c->status = 409;
-    c->answer = error_json("exists", v->err.text, "id", uid);
-    return true;
+    visit_fail(v, v->err.code == ERR_LIMIT ? 413 : 422, "invalid_run", v->err.text, p->field);
+    return false;
 }
 
-static bool create_once(struct visit *v, struct creation *c, const char *key)
+/* The run as it is kept now. */
+static void answer_stored(struct visit *v, int status, const char *uid, const struct publication *p)
 {
-    struct store_replay replay;
-    if (!store_begin(v->store, &v->err))
-        return false;
-    /* What must be the same for a retry: the document and how it is to be stored. */
-    const char *what = arena_printf(&v->arena, "POST /api/v1/runs draft=%d\n", c->draft);
-    struct buf request;
-    buf_init(&request, RESULT_MAX_BYTES + 200);
-    buf_adds(&request, what);
-    buf_add(&request, c->p.document, c->p.bytes);
-    bool ok = store_replay_claim(v->store, v->user.id, key, request.p, request.len, &v->arena,
-                                 &replay, &v->err);
-    buf_release(&request);
-    if (ok && replay.state == REPLAY_DONE) {
-        struct err ignored;
-        c->status = replay.status;
-        c->answer = json_parse(replay.body, strlen(replay.body), "stored answer", &ignored);
-        store_rollback(v->store);
-        response_header(v->response, "Idempotent-Replay", "true");
-        return c->answer != NULL;
-    }
-    if (ok && replay.state == REPLAY_OTHER) {
-        store_rollback(v->store);
-        c->status = 422;
-        c->answer =
-            error_json("idempotency_key", "this Idempotency-Key was used for another request",
-                       "Idempotency-Key", NULL);
-        return true;
-    }
-    if (ok && create(v, c) && c->status == 201) {
-        char *body = json_dumps(c->answer, JSON_COMPACT);
-        ok = body && store_replay_save(v->store, v->user.id, key, c->status, body, &v->err) &&
-             store_commit(v->store, &v->err);
-        free(body);
-        if (ok)
-            return true;
-        json_decref(c->answer);
-        c->answer = NULL;
-    }
-    store_rollback(v->store);
-    return c->answer != NULL;
+    struct api_stored stored = {.url = arena_printf(&v->arena, "/en/runs/%s", uid),
+                                .flags = p->flags,
+                                .flag_count = p->flag_count};
+    if (!store_run_get(v->store, uid, &v->arena, &stored.run, &v->err))
+        visit_fail_err(v, &v->err);
+    else
+        api_answer(v, status, &api_run_stored, &stored);
 }
 
-static bool check_request(struct visit *v, struct creation *c)
+static void publish(struct visit *v, const struct publication *p)
 {
-    static const char *const names[] = {"dry_run", "state", NULL};
     const char *state = visit_query(v, "state");
-    if (!has_only(v, names))
-        return false;
-    if (!request_has_type(v->request, "application/json")) {
-        visit_fail(v, 415, "content_type", "the body's Content-Type must be application/json",
-                   "Content-Type");
-        return false;
-    }
-    if (state && strcmp(state, "draft") != 0 && strcmp(state, "public") != 0) {
-        visit_fail(v, 400, "invalid", "state is draft or public", "state");
-        return false;
-    }
-    c->dry_run = is_set(v, "dry_run");
-    c->draft = state && strcmp(state, "draft") == 0;
-    return true;
-}
-
-static bool is_key(const char *key)
-{
-    size_t n = strlen(key);
-    for (const char *p = key; *p; p++)
-        if (*p <= ' ' || *p > '~')
-            return false;
-    return n > 0 && n <= STORE_REPLAY_KEY_MAX;
+    char uid[UUID_TEXT_MAX] = "";
+    bool draft = state && strcmp(state, "draft") == 0;
+    if (publication_store(v->store, p, v->user.id, draft, uid, &v->err))
+        answer_stored(v, 201, uid, p);
+    else if (v->err.code == ERR_EXISTS)
+        api_fail_exists(v, arena_strdup(&v->arena, v->err.text), uid);
+    else
+        visit_fail_err(v, &v->err);
 }
 
 void serve_api_run_create(struct visit *v)
 {
-    struct creation c = {0};
-    const struct buf *body = &v->request->body;
-    const char *key = v->request->header[HEADER_IDEMPOTENCY_KEY];
-    const char *user = arena_printf(&v->arena, "%lld", (long long)v->user.id);
-    if (!check_request(v, &c) || !visit_limit(v, "upload", user, 120, HOUR_MS))
-        return;
-    if (key && !is_key(key)) {
-        visit_fail(v, 400, "invalid", "an Idempotency-Key has 1 to 128 visible ASCII characters",
-                   "Idempotency-Key");
-        return;
+    struct publication p;
+    if (read_document(v, &p)) {
+        const struct api_checked checked = {
+            .valid = true, .dry_run = true, .flags = p.flags, .flag_count = p.flag_count};
+        if (api_flag(v, "dry_run"))
+            api_answer(v, 200, &api_run_checked, &checked);
+        else
+            publish(v, &p);
     }
-    if (!publication_read(&c.p, body->p, body->len, &v->arena, &v->err)) {
-        visit_fail(v, v->err.code == ERR_LIMIT ? 413 : 422, "invalid_run", v->err.text, c.p.field);
-    } else if (c.dry_run) {
-        visit_json(
-            v, 200,
-            json_pack("{s:b, s:b, s:o}", "valid", 1, "dry_run", 1, "flags", api_flags(&c.p)));
-    } else if (key ? create_once(v, &c, key) : create(v, &c)) {
-        if (c.status == 201)
-            response_header(v->response, "Location",
-                            arena_printf(&v->arena, "/api/v1/runs/%s",
-                                         json_string_value(json_object_get(c.answer, "id"))));
-        visit_json(v, c.status, c.answer);
-    } else {
-        visit_fail_err(v, &v->err);
-    }
-    publication_release(&c.p);
+    publication_release(&p);
 }
 
-/* ---- runs ------------------------------------------------------------------------------------ */
+/* ---- revisions ------------------------------------------------------------------------------- */
+
+/* A new document, a new state, or both; all of it or nothing. */
+static bool revise(struct visit *v, const struct store_run *run, const struct publication *p)
+{
+    const char *state = visit_query(v, "state"), *note = visit_query(v, "note");
+    enum store_run_state to = run->state;
+    if (!store_begin(v->store, &v->err))
+        return false;
+    bool ok = !v->request->body.len ||
+              publication_revise(v->store, run->uid, p, run->owner, note, &v->err);
+    ok = ok && (!state || (store_run_state_from_name(state, &to) &&
+                           store_run_set_state(v->store, run->uid, to, "owner", &v->err)));
+    if (ok && store_commit(v->store, &v->err))
+        return true;
+    store_rollback(v->store);
+    return false;
+}
+
+static bool check_revision(struct visit *v, const struct store_run *run)
+{
+    const char *state = visit_query(v, "state");
+    bool has_document = v->request->body.len > 0;
+    const char *wrong = NULL;
+    if (run->owner != v->user.id) {
+        visit_fail(v, 403, "forbidden", "this run is somebody else's", NULL);
+        return false;
+    }
+    if (!has_document && !state)
+        wrong = "there is neither a document nor a state: nothing would change";
+    else if (has_document != (visit_query(v, "note") != NULL))
+        wrong = "a note goes with a new document, and a new document with a note";
+    if (wrong)
+        visit_fail(v, 400, "invalid", wrong, has_document || state ? "note" : "state");
+    return !wrong && (!state || strcmp(state, "public") != 0 || run->state == STORE_RUN_PUBLIC ||
+                      serve_may_publish(v, run));
+}
+
+void serve_api_run_revise(struct visit *v)
+{
+    struct store_run run;
+    struct publication p = {0};
+    if (!serve_find_run(v, v->match.args[0], &run) || !check_revision(v, &run))
+        return;
+    if (v->request->body.len == 0 || read_document(v, &p)) {
+        if (revise(v, &run, &p))
+            answer_stored(v, 200, run.uid, &p);
+        else if (v->err.code == ERR_EXISTS)
+            api_fail_exists(v, arena_strdup(&v->arena, v->err.text), NULL);
+        else
+            visit_fail_err(v, &v->err);
+    }
+    publication_release(&p);
+}
+
+void serve_api_revisions(struct visit *v)
+{
+    struct store_run run;
+    struct store_revisions revisions;
+    if (!serve_find_run(v, v->match.args[0], &run))
+        return;
+    if (!store_run_history(v->store, run.id, &v->arena, &revisions, &v->err))
+        visit_fail_err(v, &v->err);
+    else
+        api_answer(v, 200, &api_run_revisions, &revisions);
+}
+
+/* ---- documents ------------------------------------------------------------------------------- */
+
+static void answer_document(struct visit *v, const struct store_run *run, int revision)
+{
+    if (!store_run_document(v->store, run->uid, revision, &v->response->body, &v->err)) {
+        visit_fail_err(v, &v->err);
+        return;
+    }
+    v->response->type = "application/json";
+    response_header(v->response, "Content-Disposition",
+                    arena_printf(&v->arena, "attachment; filename=\"%s.json\"", run->uid));
+}
+
+void serve_api_run_raw(struct visit *v)
+{
+    struct store_run run;
+    if (serve_find_run(v, v->match.args[0], &run))
+        answer_document(v, &run, 0);
+}
+
+void serve_api_revision_raw(struct visit *v)
+{
+    struct store_run run;
+    int64_t revision;
+    if (!serve_find_run(v, v->match.args[0], &run) || !serve_id(v, v->match.args[1], &revision))
+        return;
+    if (revision > run.revision)
+        visit_fail(v, 404, "not_found", "there is no such revision", "n");
+    else
+        answer_document(v, &run, (int)revision);
+}
+
+/* ---- lists, one, none ------------------------------------------------------------------------ */
 
 void serve_api_runs(struct visit *v)
 {
-    static const char *const names[] = {FILTER_NAMES, "order", NULL};
     struct store_filter filter;
     struct store_page page;
     struct store_runs runs;
     const char *order = visit_query(v, "order");
-    if (!has_only(v, names))
-        return;
     serve_filter(v, &filter);
     visit_page(v, &page);
     if (!store_runs(v->store, &filter,
                     order && strcmp(order, "fastest") == 0 ? STORE_RUNS_FASTEST : STORE_RUNS_NEWEST,
-                    &page, false, &v->arena, &runs, &v->err)) {
+                    &page, false, &v->arena, &runs, &v->err))
         visit_fail_err(v, &v->err);
-        return;
-    }
-    json_t *rows = json_array();
-    for (size_t i = 0; i < runs.n; i++)
-        json_array_append_new(rows, api_run(&runs.v[i]));
-    visit_json(v, 200, api_list("runs", rows, runs.next));
+    else
+        api_answer(v, 200, &api_runs, &runs);
 }
 
 void serve_api_run(struct visit *v)
 {
     struct store_run run;
     if (serve_find_run(v, v->match.args[0], &run))
-        visit_json(v, 200, api_run(&run));
-}
-
-void serve_api_run_raw(struct visit *v)
-{
-    struct store_run run;
-    if (!serve_find_run(v, v->match.args[0], &run))
-        return;
-    if (!store_run_document(v->store, run.uid, 0, &v->response->body, &v->err)) {
-        visit_fail_err(v, &v->err);
-        return;
-    }
-    v->response->type = "application/json";
-    response_header(v->response, "Content-Disposition",
-                    arena_printf(&v->arena, "attachment; filename=\"%s.json\"", run.uid));
+        api_answer(v, 200, &api_run, &run);
 }
 
 void serve_api_run_delete(struct visit *v)
@@ -241,100 +193,4 @@ void serve_api_run_delete(struct visit *v)
         visit_fail_err(v, &v->err);
     else
         v->response->status = 204;
-}
-
-/* ---- boards ---------------------------------------------------------------------------------- */
-
-static void add_csv_number(struct buf *out, double v)
-{
-    if (isfinite(v))
-        buf_addf(out, "%.10g", v);
-    buf_addc(out, ',');
-}
-
-static void add_csv_text(struct buf *out, const char *s)
-{
-    csv_text(s ? s : "", out);
-    buf_addc(out, ',');
-}
-
-static void write_csv(struct visit *v, const struct store_board *board,
-                      const struct store_board_rows *rows)
-{
-    struct buf *out = &v->response->body;
-    char stamp[CLOCK_TEXT_MAX];
-    v->response->type = "text/csv; charset=utf-8";
-    response_header(v->response, "Content-Disposition",
-                    arena_printf(&v->arena, "attachment; filename=\"%s.csv\"",
-                                 store_metric_name(board->metric)));
-    buf_adds(out, "metric,value,context_tokens,concurrency,total_tok_s,per_request_tok_s,ttft_ms,"
-                  "model,hardware,engine,engine_version,quantization,kind,user,verified,flagged,"
-                  "run,created_at\r\n");
-    for (size_t i = 0; i < rows->n; i++) {
-        const struct store_board_row *row = &rows->v[i];
-        add_csv_text(out, store_metric_name(board->metric));
-        add_csv_number(out, row->value);
-        buf_addf(out, "%lld,%d,", (long long)row->cell.context_tokens, row->cell.concurrency);
-        add_csv_number(out, row->cell.total_tok_s);
-        add_csv_number(out, row->cell.per_request_tok_s);
-        add_csv_number(out, row->cell.ttft_ms);
-        add_csv_text(out, row->run.model);
-        add_csv_text(out, row->run.hardware_title);
-        add_csv_text(out, row->run.engine);
-        add_csv_text(out, row->run.engine_version);
-        add_csv_text(out, row->run.quantization);
-        add_csv_text(out, row->run.kind);
-        add_csv_text(out, row->run.owner_name);
-        buf_addf(out, "%d,%d,%s,%s\r\n", row->run.verified, row->cell.flagged, row->run.uid,
-                 stamp_text(row->run.created_ms, stamp));
-    }
-}
-
-void serve_api_board(struct visit *v)
-{
-    static const char *const names[] = {FILTER_NAMES, "metric", "context", "concurrency",
-                                        "order",      "format", NULL};
-    const char *format = visit_query(v, "format");
-    struct store_board board;
-    struct store_board_rows rows;
-    struct store_page page;
-    if (!has_only(v, names))
-        return;
-    if (format && strcmp(format, "json") != 0 && strcmp(format, "csv") != 0) {
-        visit_fail(v, 400, "invalid", "format is json or csv", "format");
-        return;
-    }
-    visit_page(v, &page);
-    if (!serve_board_of(v, &board, &v->err) ||
-        !store_board(v->store, &board, &page, &v->arena, &rows, &v->err)) {
-        visit_fail_err(v, &v->err);
-        return;
-    }
-    if (format && strcmp(format, "csv") == 0) {
-        write_csv(v, &board, &rows);
-        return;
-    }
-    json_t *list = json_array();
-    for (size_t i = 0; i < rows.n; i++)
-        json_array_append_new(list, api_board_row(&board, &rows.v[i]));
-    visit_json(v, 200, api_list("rows", list, rows.next));
-}
-
-void serve_api_models(struct visit *v)
-{
-    static const char *const names[] = {"organization", "order", "after", "limit", NULL};
-    struct store_models models;
-    struct store_page page;
-    if (!has_only(v, names))
-        return;
-    visit_page(v, &page);
-    if (!store_bases(v->store, visit_query(v, "organization"), serve_group_order(v), &page,
-                     &v->arena, &models, &v->err)) {
-        visit_fail_err(v, &v->err);
-        return;
-    }
-    json_t *rows = json_array();
-    for (size_t i = 0; i < models.n; i++)
-        json_array_append_new(rows, api_model(&models.v[i]));
-    visit_json(v, 200, api_list("models", rows, models.next));
 }

@@ -20,8 +20,9 @@ void serve_filter(const struct visit *v, struct store_filter *ret)
         .quantization = visit_query(v, "quantization"),
         .kind = visit_query(v, "kind"),
         .user = visit_query(v, "user"),
-        .verified = visit_query(v, "verified") != NULL,
     };
+    const char *verified = visit_query(v, "verified");
+    ret->verified = verified && strcmp(verified, "0") != 0 && strcmp(verified, "false") != 0;
 }
 
 bool serve_board_of(const struct visit *v, struct store_board *ret, struct err *err)

@@ -89,7 +89,7 @@ void serve_run(struct visit *v)
 }
 
 /* What an owner may not undo: a flag, by publishing anew. */
-static bool may_publish(struct visit *v, const struct store_run *run)
+bool serve_may_publish(struct visit *v, const struct store_run *run)
 {
     struct store_flags flags;
     if (!store_run_flags(v->store, run->id, &v->arena, &flags, &v->err)) {
@@ -118,7 +118,7 @@ void serve_run_state(struct visit *v)
         visit_fail(v, 400, "invalid", site_word(v->lang, SITE_ERROR_FORM), "state");
         return;
     }
-    if (state == STORE_RUN_PUBLIC && !may_publish(v, &run))
+    if (state == STORE_RUN_PUBLIC && !serve_may_publish(v, &run))
         return;
     if (!store_run_set_state(v->store, run.uid, state, "owner", &v->err))
         visit_fail_err(v, &v->err);

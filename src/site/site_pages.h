@@ -39,6 +39,7 @@ struct home_page {
 };
 void page_home_write(struct frame *f, const struct home_page *p);
 void page_start_write(struct frame *f, const char *origin); /* get started */
+void page_api_write(struct frame *f, const char *origin);   /* every call of the API */
 
 struct board_page {
     struct store_board board;

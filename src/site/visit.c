@@ -6,6 +6,8 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "site/api_call.h"
+#include "site/api_objects.h"
 #include "site/site_pages.h"
 
 enum { SESSION_S = 30 * 24 * 3600, VISIT_S = 24 * 3600 };
@@ -83,6 +85,8 @@ static bool identify(struct visit *v)
         store_act_as(v->store, v->signed_in ? v->user.id : 0, v->request->address);
         return true;
     }
+    if (api)
+        response_header(v->response, "WWW-Authenticate", "Bearer");
     if (v->err.code == ERR_DENIED || v->err.code == ERR_NONE || v->err.code == ERR_NOT_FOUND)
         visit_fail(v, 401, "unauthorized", "the API key is not known: make one on the dashboard",
                    "Authorization");
@@ -152,7 +156,13 @@ static void handle(struct visit *v)
     if ((route->flags & ROUTE_FORM) && !read_form(v))
         return;
     v->response->cache = v->signed_in || route->need != NEED_NOTHING ? CACHE_NEVER : CACHE_CHECK;
-    route->handle(v);
+    if (route->api) {
+        if (v->response->cache == CACHE_NEVER)
+            v->response->cache = CACHE_OWN;
+        api_call(v);
+    } else {
+        route->handle(v);
+    }
     if (v->request->method != METHOD_GET)
         v->response->cache = CACHE_NEVER;
 }
@@ -191,6 +201,7 @@ void visit_answer(const struct site_context *context, struct request *request, i
         visit_fail(&v, 404, "not_found", site_word(v.lang, SITE_ERROR_NOT_FOUND), NULL);
     }
     store_act_as(v.store, 0, NULL);
+    json_decref(v.input);
     arena_release(&v.arena);
 }
 
@@ -238,19 +249,12 @@ void visit_json(struct visit *v, int status, json_t *document)
     json_decref(document);
 }
 
-static void fail_json(struct visit *v, int status, const char *code, const char *text,
-                      const char *field)
-{
-    visit_json(
-        v, status,
-        json_pack("{s:{s:s, s:s, s:s?}}", "error", "code", code, "message", text, "field", field));
-}
-
 void visit_fail(struct visit *v, int status, const char *code, const char *text, const char *field)
 {
     v->response->cache = CACHE_NEVER;
     if (is_api(v)) {
-        fail_json(v, status, code, text, field);
+        const struct api_failure failure = {{.code = code, .message = text, .field = field}};
+        api_answer(v, status, &api_error, &failure);
         return;
     }
     struct frame f;

@@ -14,6 +14,7 @@ enum { RESPONSE_MAX_HEADERS = 12, RESPONSE_MAX_BODY = 32 << 20 };
 
 enum response_cache {
     CACHE_NEVER,   /* what one visitor alone may see */
+    CACHE_OWN,     /* the same, but he may keep it and ask again with its ETag */
     CACHE_CHECK,   /* may be kept, but is asked for again with its ETag */
     CACHE_FOREVER, /* its address changes with its bytes */
 };
