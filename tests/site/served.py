@@ -34,6 +34,10 @@ class Failed(Exception):
     """A test's claim does not hold."""
 
 
+class Skipped(Exception):
+    """Something is missing on this machine; its words say what."""
+
+
 def expect(holds: object, words: str) -> None:
     if not holds:
         raise Failed(words)
