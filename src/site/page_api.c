@@ -100,9 +100,9 @@ static void begin_params(struct frame *f, enum site_word caption)
     html_attr(&f->html, "aria-label", site_word(f->l, caption));
     put(f, "><table class=\"rows list\"><caption>");
     put_word(f, caption);
-    put(f, "</caption><thead><tr><th scope=\"col\">");
+    put(f, "</caption><thead><tr><th scope=\"col\" class=\"text\">");
     put_word(f, SITE_API_NAME);
-    put(f, "</th><th scope=\"col\">");
+    put(f, "</th><th scope=\"col\" class=\"text\">");
     put_word(f, SITE_API_MEANING);
     put(f, "</th></tr></thead><tbody>\n");
 }
@@ -130,6 +130,15 @@ static void put_params(struct frame *f, const struct route *route)
         put_paragraph(f, SITE_API_RUN_BODY);
 }
 
+static void put_object_link(struct frame *f, const struct api_object *o)
+{
+    put(f, "<a href=\"#");
+    html_text(&f->html, o->name);
+    put(f, "\"><code>");
+    html_text(&f->html, o->name);
+    put(f, "</code></a>");
+}
+
 static void put_answers(struct frame *f, const struct route *route)
 {
     struct api_refusal refusals[OPERATION_REFUSALS];
@@ -139,7 +148,9 @@ static void put_answers(struct frame *f, const struct route *route)
     for (size_t i = 0; i < OPERATION_ANSWERS && route->api->answers[i].status; i++) {
         put(f, " <b>");
         html_int(&f->html, route->api->answers[i].status);
-        put(f, "</b>");
+        put(f, "</b> ");
+        if (route->api->answers[i].object)
+            put_object_link(f, route->api->answers[i].object);
     }
     for (size_t i = 0; i < n; i++) {
         put(f, " ");
@@ -172,6 +183,107 @@ static void put_call(struct frame *f, const struct route *route, const char *ori
     put(f, "</article>\n");
 }
 
+/* ---- answers --------------------------------------------------------------------------------- */
+
+enum { OBJECTS_MAX = 64 };
+
+struct objects {
+    const struct api_object *v[OBJECTS_MAX];
+    size_t n;
+};
+
+static void collect(void *ctx, const struct api_object *o)
+{
+    struct objects *all = ctx;
+    for (size_t i = 0; i < all->n; i++)
+        if (all->v[i] == o)
+            return;
+    if (all->n == OBJECTS_MAX)
+        return;
+    all->v[all->n++] = o;
+    api_schema_walk(o, collect, all);
+}
+
+static void put_type(struct frame *f, const struct api_field *field)
+{
+    static const enum site_word words[] = {
+        [API_TEXT] = SITE_API_TYPE_TEXT,     [API_CHARS] = SITE_API_TYPE_TEXT,
+        [API_INT] = SITE_API_TYPE_WHOLE,     [API_I64] = SITE_API_TYPE_WHOLE,
+        [API_NUMBER] = SITE_API_TYPE_NUMBER, [API_BOOL] = SITE_API_TYPE_BOOLEAN,
+        [API_TIME] = SITE_API_TYPE_TIME,     [API_WORD] = SITE_API_TYPE_WORD,
+        [API_TEXTS] = SITE_API_TYPE_TEXTS,   [API_JSON] = SITE_API_TYPE_OBJECT,
+        [API_OBJECT] = SITE_API_TYPE_OBJECT, [API_LIST] = SITE_API_TYPE_LIST,
+    };
+    const char *word;
+    put_word(f, words[field->kind]);
+    if (field->object) {
+        put(f, " ");
+        put_object_link(f, field->object);
+    }
+    for (int i = 0; (word = api_word(&field->words, i)); i++) {
+        put(f, " <code>");
+        html_text(&f->html, word);
+        put(f, "</code>");
+    }
+    if (field->flags & (API_NULL | API_ZERO_NULL | API_MINUS_NULL))
+        put(f, " / <code>null</code>");
+}
+
+static void put_fields(struct frame *f, const struct api_object *o)
+{
+    for (size_t i = 0; i < o->count; i++) {
+        put(f, "<tr><th scope=\"row\"><code>");
+        html_text(&f->html, o->fields[i].name);
+        put(f, "</code></th><td class=\"text\">");
+        put_type(f, &o->fields[i]);
+        if (o->fields[i].help) {
+            put(f, " · ");
+            html_text(&f->html, o->fields[i].help);
+        }
+        put(f, "</td></tr>\n");
+    }
+}
+
+static void put_object(struct frame *f, const struct api_object *o)
+{
+    put(f, "<article");
+    html_attr(&f->html, "id", o->name);
+    put(f, "><h3><code>");
+    html_text(&f->html, o->name);
+    put(f, "</code></h3>\n");
+    if (o->begins_with) {
+        put(f, "<p>");
+        put_word(f, SITE_API_BEGINS_WITH);
+        put(f, " ");
+        put_object_link(f, o->begins_with);
+        put(f, "</p>\n");
+    }
+    if (o->is == API_FIELDS) {
+        begin_params(f, SITE_API_OBJECT_FIELDS);
+        put_fields(f, o);
+        put(f, "</tbody></table></div>\n");
+    } else {
+        put_paragraph(f, SITE_API_IN_DOCUMENT);
+    }
+    put(f, "</article>\n");
+}
+
+static void put_objects(struct frame *f)
+{
+    struct objects all = {0};
+    collect(&all, &api_error);
+    for (size_t i = 0; i < route_count; i++)
+        for (size_t k = 0; routes[i].api && k < OPERATION_ANSWERS; k++)
+            if (routes[i].api->answers[k].object)
+                collect(&all, routes[i].api->answers[k].object);
+    put(f, "<section class=\"calls\"><h2>");
+    put_word(f, SITE_API_OBJECTS);
+    put(f, "</h2>\n");
+    for (size_t i = 0; i < all.n; i++)
+        put_object(f, all.v[i]);
+    put(f, "</section>\n");
+}
+
 void page_api_write(struct frame *f, const char *origin)
 {
     frame_begin(f, site_word(f->l, SITE_API_TITLE));
@@ -187,5 +299,6 @@ void page_api_write(struct frame *f, const char *origin)
                 put_call(f, &routes[i], origin);
         put(f, "</section>\n");
     }
+    put_objects(f);
     frame_end(f);
 }

@@ -121,6 +121,7 @@ async function pagesOf(lang) {
         organization: `/organizations/${b.organization}`, hardware: '/hardware',
         card: `/hardware/${b.hardware}`, user: '/users/alice', calculator: `/calculator?run=${b.id}`,
         unusable: '/calculator?memory-gb=8', search: '/search?q=qwen', nothing: '/nothing',
+        api: '/api',
         signIn: '/sign-in', signUp: '/sign-up', dashboard: '/dashboard', device: '/device',
     };
 }
