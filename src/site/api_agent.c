@@ -152,8 +152,8 @@ const struct api_object api_agent =
 static const char *const login_steps[] = {
     "POST /api/v1/device/code with {\"label\": \"what you are\"}; keep device_code to yourself.",
     "Show your user verification_uri and user_code; a signed-in user types it in and agrees.",
-    "POST /api/v1/device/token with {\"device_code\": ...} every `interval` seconds. 400 with the "
-    "code authorization_pending or slow_down means wait; any other code means stop.",
+    "POST /api/v1/device/token with {\"device_code\": ...} every `interval` seconds.",
+    "400 with the code authorization_pending or slow_down means wait; any other means stop.",
     "200 has the key, once. Send it as the header says; keep it as a password.",
     NULL,
 };

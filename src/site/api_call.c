@@ -105,7 +105,11 @@ static bool is_key(const char *key)
 static void write_identity(const struct visit *v, struct buf *out)
 {
     const struct request *r = v->request;
-    buf_addf(out, "%s %s", api_method_name(r->method), v->match.route->path);
+    buf_adds(out, api_method_name(r->method));
+    for (size_t i = 0; i < r->path_count; i++) {
+        buf_addc(out, i ? '/' : ' ');
+        url_add_encoded(out, r->path[i]);
+    }
     for (size_t i = 0; i < r->query.count; i++) {
         buf_addc(out, i ? '&' : '?');
         url_add_encoded(out, r->query.v[i].name);
@@ -130,11 +134,12 @@ static bool claim(struct visit *v, const char *key, struct store_replay *ret)
 /* Nothing is kept of what stored nothing: a failure, a dry run. */
 static void finish_new(struct visit *v, const char *key)
 {
-    if (v->response->status != 201) {
+    int status = v->response->status;
+    if (status != 201 && !(status == 200 && v->request->method == METHOD_PATCH)) {
         store_rollback(v->store);
         return;
     }
-    if (store_replay_save(v->store, v->user.id, key, 201, v->response->body.p, &v->err) &&
+    if (store_replay_save(v->store, v->user.id, key, status, v->response->body.p, &v->err) &&
         store_commit(v->store, &v->err))
         return;
     store_rollback(v->store);
@@ -174,9 +179,9 @@ static void call_once(struct visit *v, const char *key)
 
 static bool check_key(struct visit *v, const struct operation *op, const char *key)
 {
-    if (!key || v->request->method != METHOD_POST)
+    if (!key || !operation_has_body(op))
         return true;
-    if (v->match.route->need == NEED_KEY && !(op->flags & TAKES_ONCE))
+    if (op->limit != LIMIT_NONE && !(op->flags & TAKES_ONCE))
         return refuse(v, "invalid",
                       "this call takes no Idempotency-Key: its answer is a secret that is not kept",
                       "Idempotency-Key");

@@ -28,7 +28,7 @@ const char *const api_kind_names[] = {"measured", "simulated", "imported", NULL}
 static const struct api_field run_fields[] = {
     ROW(uid, "id", API_TEXT, 0, "UUID; newer runs sort later."),
     ROW_WORD(
-        state, "state", {.name = state_name},
+        state, "state", state_name,
         "draft: its owner sees it. public and flagged: everybody; flagged with a warning, as a "
         "figure is implausible. withdrawn: gone for all but its owner."),
     ROW(revision, "revision", API_INT, 0, "1, 2, ..."),
@@ -127,11 +127,11 @@ const struct api_object api_run_document = {.name = "RunDocument", .is = API_RUN
 
 #define OF struct api_ranked
 static const struct api_field ranked_fields[] = {
-    ROW_WORD(metric, "metric", {.name = api_metric_name}, "What the board ranks."),
+    ROW_WORD(metric, "metric", api_metric_name, "What the board ranks."),
     ROW(row.value, "value", API_NUMBER, API_NULL, "tok/s; of ttft ms; of per_joule tok/J."),
     ROW(row.cell.context_tokens, "context_tokens", API_I64, 0, NULL),
     ROW(row.cell.concurrency, "concurrency", API_INT, API_ZERO_NULL, "Null: a prefill row."),
-    ROW_WORD(row.cell.status, "status", {.name = cell_status_name}, NULL),
+    ROW_WORD(row.cell.status, "status", cell_status_name, NULL),
     ROW(row.cell.flagged, "flagged", API_BOOL, 0, NULL),
     ROW(row.cell.total_tok_s, "total_tok_s", API_NUMBER, API_NULL, NULL),
     ROW(row.cell.per_request_tok_s, "per_request_tok_s", API_NUMBER, API_NULL, NULL),

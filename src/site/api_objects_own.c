@@ -15,7 +15,7 @@ static const char *const found_names[] = {
 
 #define OF struct api_found
 static const struct api_field found_fields[] = {
-    ROW_WORD(kind, "kind", {.list = found_names}, NULL),
+    ROW_CHOICE(kind, "kind", found_names, NULL),
     ROW(key, "key", API_TEXT, API_NULL, "Name, slug or id."),
     ROW(title, "title", API_TEXT, API_NULL, NULL),
     ROW(url, "url", API_TEXT, 0, "The call that tells more."),

@@ -51,7 +51,7 @@ OP(run_revise) = {.id = "reviseRun",
                   .tag = TAG_RUNS,
                   .summary = SITE_API_RUN_REVISE,
                   .query = params_revise,
-                  .flags = TAKES_RUN | TAKES_LESS,
+                  .flags = TAKES_RUN | TAKES_LESS | TAKES_ONCE,
                   .errors = FAILS_FORBIDDEN | FAILS_EXISTS | FAILS_GONE | FAILS_INVALID,
                   .limit = LIMIT_UPLOAD,
                   .answers = {{200, &api_run_stored}}};

@@ -14,10 +14,15 @@
         .name = (text), .kind = (is_a), .offset = offsetof(OF, member), .flags = (flag_bits),      \
         .help = (sentence),                                                                        \
     }
-#define ROW_WORD(member, text, names, sentence)                                                    \
+#define ROW_WORD(member, text, names, sentence) /* by a function */                                \
     {                                                                                              \
-        .name = (text), .kind = API_WORD, .offset = offsetof(OF, member), .words = names,          \
-        .help = (sentence),                                                                        \
+        .name = (text), .kind = API_WORD, .offset = offsetof(OF, member),                          \
+        .words = {.name = (names)}, .help = (sentence),                                            \
+    }
+#define ROW_CHOICE(member, text, names, sentence) /* by a list */                                  \
+    {                                                                                              \
+        .name = (text), .kind = API_WORD, .offset = offsetof(OF, member),                          \
+        .words = {.list = (names)}, .help = (sentence),                                            \
     }
 #define ROW_OBJECT(member, text, table, sentence)                                                  \
     {                                                                                              \

@@ -26,7 +26,7 @@ struct visit {
     bool signed_in;         /* by a session or a key */
     struct store_user user; /* then */
     const char *session;    /* token; NULL: by key, or not at all */
-    json_t *input; /* of the API: the checked object of the body; NULL: none */
+    json_t *input;          /* of the API: the checked object of the body; NULL: none */
     char csrf[FORM_TOKEN_MAX];
     struct err err; /* for handlers */
 };

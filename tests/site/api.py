@@ -107,8 +107,12 @@ def revise_run(w: World) -> None:
     w.expect(403, "reviseRun", w.uid, key=w.other_key, query={"state": "withdrawn"})
     w.expect(410, "reviseRun", w.gone, key=w.other_key, query={"state": "public"})
     w.expect(422, "reviseRun", w.uid, key=w.key, body={"schema": "x"}, query=note)
-    run = w.expect(200, "reviseRun", w.uid, key=w.key, body=document, query=note)
+    once = {"Idempotency-Key": "revise"}
+    run = w.expect(200, "reviseRun", w.uid, key=w.key, body=document, query=note, headers=once)
     expect((run["revision"], run["state"], run["id"]) == (2, "public", w.uid), f"{run}")
+    again = w.expect(200, "reviseRun", w.uid, key=w.key, body=document, query=note, headers=once)
+    expect(again == run, "a retry is another revision")
+    w.expect(422, "reviseRun", w.gone, key=w.key, body=document, query=note, headers=once)
     expect(w.api.call("getRunDocument", w.uid).body == document, "the old document is shown")
     draft = w.publish(changed(0, "a draft"), state="draft")
     w.expect(404, "getRun", draft)

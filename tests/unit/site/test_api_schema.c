@@ -48,7 +48,7 @@ static const struct api_field cart_fields[] = {
     ROW(seen_ms, "seen_at", API_TIME, API_NULL, NULL),
     ROW(speed, "speed", API_NUMBER, API_NULL, NULL),
     ROW(new, "new", API_BOOL, 0, NULL),
-    ROW_WORD(colour, "colour", {.list = colours}, NULL),
+    ROW_CHOICE(colour, "colour", colours, NULL),
     ROW(notes, "notes", API_TEXTS, 0, NULL),
     ROW(papers, "papers", API_JSON, API_NULL, NULL),
     ROW_OBJECT(spare, "spare", &wheel, NULL),
