@@ -9,7 +9,7 @@
 #include "site/publish.h"
 #include "store/store.h"
 
-/* Of these structs, in the order of this list: store_run, store_runs; api_stored, api_checked;
+/* Of these structs, in their order: store_run, store_runs; api_stored, api_checked;
  * store_revisions. */
 extern const struct api_object api_run, api_runs, api_run_stored, api_run_checked,
     api_run_revisions;
@@ -27,7 +27,9 @@ struct api_checked {
     size_t flag_count;
 };
 
-/* api_ranked_rows; store_model, store_models, api_model_detail; and so on. */
+/* Of api_ranked_rows; store_model, store_models, api_model_detail; store_organization,
+ * store_organizations, api_organization_detail; store_hardware, store_hardwares,
+ * api_hardware_detail. */
 extern const struct api_object api_board, api_model, api_models, api_model_all, api_organization,
     api_organizations, api_organization_all, api_hardware, api_hardwares, api_hardware_all;
 
@@ -70,7 +72,7 @@ struct api_founds {
     size_t n;
 };
 
-/* store_user, store_key, store_keys, api_secret, api_device, store_setup, store_setups. */
+/* Of store_user, store_key, store_keys, api_secret, api_device, store_setup, store_setups. */
 extern const struct api_object api_user, api_key, api_keys, api_new_key, api_device_code, api_setup,
     api_setups;
 

@@ -289,9 +289,10 @@ json_t *openapi_document(void)
     for (size_t i = 0; i < route_count; i++)
         if (routes[i].api)
             add_operation(paths, &routes[i], schemas);
-    json_t *info = json_pack("{s:s, s:s, s:s, s:{s:s, s:s}}", "title", "tokgrid", "version",
-                             TOKGRID_VERSION, "description", english(SITE_API_LEAD), "license",
-                             "name", "MIT", "identifier", "MIT");
+    json_t *about = json_sprintf("%s %s", english(SITE_API_LEAD), english(SITE_API_LENGTHS));
+    json_t *info =
+        json_pack("{s:s, s:s, s:o, s:{s:s, s:s}}", "title", "tokgrid", "version", TOKGRID_VERSION,
+                  "description", about, "license", "name", "MIT", "identifier", "MIT");
     return json_pack("{s:s, s:o, s:[{s:s}], s:o, s:o, s:o}", "openapi", "3.1.0", "info", info,
                      "servers", "url", API_ROOT, "tags", tags(), "paths", paths, "components",
                      components(schemas));

@@ -35,6 +35,7 @@ static void put_begin(struct frame *f, const char *origin)
     put_code_paragraph(f, SITE_API_BEGIN_KEY, "Authorization: Bearer tgk_...");
     put_code_paragraph(f, SITE_API_BEGIN_ERRORS,
                        "{\"error\": {\"code\": ..., \"message\": ..., \"field\": ...}}");
+    put_paragraph(f, SITE_API_LENGTHS);
     put_paragraph(f, SITE_API_BEGIN_LISTS);
     put_paragraph(f, SITE_API_BEGIN_LIMITS);
     put(f, "<p class=\"actions\"><a class=\"button\" href=\"" API_ROOT "/openapi.json\">");

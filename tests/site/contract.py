@@ -34,9 +34,9 @@ class Contract:
         for path, item in self.document["paths"].items():
             for verb in VERBS:
                 if verb in item:
-                    row = item[verb]
-                    expect(row["operationId"] not in self.operations, f"twice: {row['operationId']}")
-                    self.operations[row["operationId"]] = (verb.upper(), path, row)
+                    name = item[verb]["operationId"]
+                    expect(name not in self.operations, f"twice: {name}")
+                    self.operations[name] = (verb.upper(), path, item[verb])
         self.seen: dict[str, set[int]] = {name: set() for name in self.operations}
 
     def parameters(self, name: str, place: str) -> list[dict[str, Any]]:
