@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/json.h"
 #include "site/stamp_text.h"
@@ -67,11 +68,18 @@ static json_t *list_json(const struct api_field *f, const char *rows, size_t n)
     return list;
 }
 
+static const void *pointer_at(const void *at)
+{
+    const void *pointer;
+    memcpy(&pointer, at, sizeof pointer);
+    return pointer;
+}
+
 static json_t *field_json(const struct api_field *f, const char *base)
 {
     const void *at = base + f->offset;
     switch (f->kind) {
-    case API_TEXT: return text_json(*(const char *const *)at);
+    case API_TEXT: return text_json(pointer_at(at));
     case API_CHARS: return text_json(*(const char *)at ? at : NULL);
     case API_INT: return whole_json(f, *(const int *)at);
     case API_I64: return whole_json(f, *(const int64_t *)at);
@@ -80,11 +88,11 @@ static json_t *field_json(const struct api_field *f, const char *base)
     case API_BOOL: return json_boolean(*(const bool *)at);
     case API_TIME: return time_json(*(const int64_t *)at);
     case API_WORD: return text_json(api_word(&f->words, *(const int *)at));
-    case API_TEXTS: return texts_json(*(const char *const *const *)at);
-    case API_JSON: return embedded_json(*(const char *const *)at);
+    case API_TEXTS: return texts_json(pointer_at(at));
+    case API_JSON: return embedded_json(pointer_at(at));
     case API_OBJECT: return api_write(f->object, at);
     case API_LIST:
-        return list_json(f, *(const char *const *)at,
+        return list_json(f, pointer_at(at),
                          *(const size_t *)(const void *)(base + f->count_offset));
     }
     return json_null();
