@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "model/gpu_bandwidth.h"
 #include "model/redact.h"
 #include "report/views.h"
 
@@ -55,22 +56,31 @@ static bool speculates(const struct result *r)
            (flags && (text_find_nocase(flags, "speculative") || text_find_nocase(flags, "draft")));
 }
 
-static void find_doubts(struct publication *p, struct arena *a)
+double publication_bound(const struct result *r)
 {
     struct bound bound;
-    bound_get(&p->result, &bound);
-    if (isnan(bound.tok_s) || speculates(&p->result))
-        return;
-    for (size_t i = 0; i < p->result.decode_count && p->flag_count < ARRAY_LEN(p->flags); i++) {
-        const struct cell *c = &p->result.decode[i];
-        if (!status_has_numbers(c->status) || !(c->per_request_tok_s > bound.tok_s * BOUND_SLACK))
+    bound_get(r, &bound);
+    if (speculates(r))
+        return NAN;
+    /* fmin passes over what is not known */
+    return fmin(bound.bytes_s, machine_bandwidth(&r->hardware, NULL)) / bound.bytes_per_token;
+}
+
+static void find_doubts(struct publication *p, struct arena *a)
+{
+    const struct result *r = &p->result;
+    double bound = publication_bound(r);
+    p->flags = arena_array(a, r->decode_count, sizeof *p->flags);
+    for (size_t i = 0; i < r->decode_count; i++) {
+        const struct cell *c = &r->decode[i];
+        if (!status_has_numbers(c->status) || !(c->per_request_tok_s > bound * BOUND_SLACK))
             continue;
         p->flags[p->flag_count++] = (struct store_flag){
             .code = "above_bound",
             .text = arena_printf(a,
                                  "One request got %.1f tok/s; reading the weights once for each "
-                                 "token allows %.1f.",
-                                 c->per_request_tok_s, bound.tok_s),
+                                 "token allows %.1f tok/s.",
+                                 c->per_request_tok_s, bound),
             .context_tokens = c->context_tokens,
             .concurrency = c->concurrency,
         };

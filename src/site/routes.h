@@ -1,6 +1,7 @@
 /* routes.h - what the site answers, one row each: the only place that knows addresses.
  *
- * A path is parts between slashes; "{x}" takes any one part, "{lang}" one of the languages' codes.
+ * A path is parts between slashes; "{x}" takes any one part, "{x}.svg" one that ends so (and gives
+ * it with its end), "{lang}" one of the languages' codes. The first row that fits is taken.
  * The rows of the API say what they take and give by the ids of schemas, so that a description of
  * the API can be made of them. */
 #ifndef TOKGRID_SITE_ROUTES_H

@@ -7,39 +7,66 @@
 
 #define MINUTE_MS INT64_C(60000)
 
-/* The body as a JSON object that holds one text and nothing else; false: answered. */
-static bool read_text(struct visit *v, const char *name, bool optional, const char **ret)
+static bool take_text(struct body_text *fields, size_t n, const char *key, const json_t *value,
+                      struct arena *a)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(fields[i].name, key) != 0 || !json_is_string(value))
+            continue;
+        fields[i].value = arena_strdup(a, json_string_value(value));
+        return true;
+    }
+    return false;
+}
+
+bool serve_body_texts(struct visit *v, struct body_text *fields, size_t n)
 {
     const struct buf *body = &v->request->body;
-    const char *key;
-    json_t *value;
-    *ret = "";
-    if (body->len == 0 && optional)
-        return true;
-    json_t *document = json_parse(body->p, body->len, "body", &v->err);
-    if (!document || !json_is_object(document)) {
-        visit_fail(v, 400, "invalid", document ? "the body must be a JSON object" : v->err.text,
-                   NULL);
-        json_decref(document);
-        return false;
+    const char *key, *unknown = NULL;
+    json_t *value, *document = NULL;
+    for (size_t i = 0; i < n; i++)
+        fields[i].value = NULL;
+    if (body->len > 0) {
+        document = json_parse(body->p, body->len, "body", &v->err);
+        if (!json_is_object(document)) {
+            visit_fail(v, 400, "invalid", document ? "the body must be a JSON object" : v->err.text,
+                       NULL);
+            json_decref(document);
+            return false;
+        }
     }
-    const char *text = json_string_value(json_object_get(document, name));
     json_object_foreach(document, key, value)
     {
-        if (strcmp(key, name) == 0 && json_is_string(value))
-            continue;
-        char *shown = arena_printf(&v->arena, "there is no field '%.60s' of this type here", key);
-        char *field = arena_printf(&v->arena, "%.60s", key);
-        json_decref(document);
-        visit_fail(v, 400, "unknown_field", shown, field);
+        if (!unknown && !take_text(fields, n, key, value, &v->arena))
+            unknown = arena_printf(&v->arena, "%.60s", key);
+    }
+    json_decref(document);
+    if (unknown) {
+        visit_fail(v, 400, "unknown_field",
+                   arena_printf(&v->arena, "there is no field '%s' of this type here", unknown),
+                   unknown);
         return false;
     }
-    *ret = text ? arena_strdup(&v->arena, text) : "";
-    json_decref(document);
-    if (text || optional)
-        return true;
-    visit_fail(v, 400, "invalid", arena_printf(&v->arena, "the field '%s' is missing", name), name);
-    return false;
+    for (size_t i = 0; i < n; i++) {
+        if (!fields[i].value && !fields[i].optional) {
+            visit_fail(v, 400, "invalid",
+                       arena_printf(&v->arena, "the field '%s' is missing", fields[i].name),
+                       fields[i].name);
+            return false;
+        }
+        if (!fields[i].value)
+            fields[i].value = "";
+    }
+    return true;
+}
+
+/* One text of this name. */
+static bool read_text(struct visit *v, const char *name, bool optional, const char **ret)
+{
+    struct body_text field = {.name = name, .optional = optional};
+    bool ok = serve_body_texts(v, &field, 1);
+    *ret = ok ? field.value : "";
+    return ok;
 }
 
 void serve_api_user(struct visit *v)
@@ -91,7 +118,6 @@ void serve_api_device_code(struct visit *v)
 {
     char device[STORE_TOKEN_MAX], user[STORE_USER_CODE_MAX];
     const char *label;
-    const char *host = v->request->header[HEADER_HOST];
     if (!visit_limit(v, "device:address", NULL, 20, 10 * MINUTE_MS) ||
         !read_text(v, "label", true, &label))
         return;
@@ -99,9 +125,7 @@ void serve_api_device_code(struct visit *v)
         visit_fail_err(v, &v->err);
         return;
     }
-    const char *page =
-        arena_printf(&v->arena, "%s://%s/en/device", v->request->secure ? "https" : "http",
-                     host ? host : "localhost");
+    const char *page = arena_printf(&v->arena, "%s/en/device", serve_origin(v));
     visit_json(v, 200,
                json_pack("{s:s, s:s, s:s, s:i, s:i}", "device_code", device, "user_code", user,
                          "verification_uri", page, "expires_in", STORE_DEVICE_LIFE_MS / 1000,
