@@ -103,6 +103,17 @@ extern const size_t calculator_field_count;
 extern const char *const calculator_kinds[],
     *const calculator_routings[], *const calculator_decodings[], *const calculator_splits[];
 
+/* The corrections by name: "kv-per-pass", "exact-rate", "compute", "split". */
+struct calculator_correction {
+    const char *name;
+    int bit;
+};
+enum { CALCULATOR_CORRECTIONS = 4 };
+extern const struct calculator_correction calculator_corrections[CALCULATOR_CORRECTIONS];
+
+/* A list of them with commas between, with dashes or underscores; "all", "none". */
+bool calculator_parse_corrections(const char *list, int *ret_bits, struct err *err) ATTR_CHECK;
+
 void calculator_init(struct calculator *c); /* every field's default; all corrections on */
 
 /* Set a field by its name, with dashes or underscores. Errors name the field and its bounds. */
@@ -146,6 +157,9 @@ struct calculator_answer {
     bool expected_routing;
 };
 
+/* Of the same inputs without any correction. */
+void calculator_solve_plain(const struct calculator *c, struct calculator_answer *ret);
+
 /* The inputs must have passed calculator_check. */
 void calculator_solve(const struct calculator *c, struct calculator_answer *ret);
 
@@ -156,7 +170,8 @@ struct calculator_point calculator_at(const struct calculator *c, double batch);
 const char *calculator_advice(const struct calculator *c, const struct calculator_answer *a,
                               char *out, size_t size);
 
-/* {"inputs": {...}, "state": ..., ...}: JSON of both. */
+/* {"inputs": {...}, "state": ..., ..., "plain": {...}}: JSON of both, and of what the formulas
+ * without corrections say; null when there are none. */
 void calculator_write_json(const struct calculator *c, const struct calculator_answer *a,
                            struct buf *out);
 

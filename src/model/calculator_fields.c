@@ -90,6 +90,42 @@ bool calculator_parse(const char *name, const char *text, void *at, struct err *
     return err_set(err, ERR_USAGE, "'%.60s' is no input of the calculator", name);
 }
 
+const struct calculator_correction calculator_corrections[CALCULATOR_CORRECTIONS] = {
+    {"kv-per-pass", CORRECT_KV_PASS},
+    {"exact-rate", CORRECT_RATE},
+    {"compute", CORRECT_COMPUTE},
+    {"split", CORRECT_SPLIT},
+};
+
+static bool find_correction(const char *name, int *ret_bits)
+{
+    *ret_bits = strcmp(name, "all") == 0 ? CORRECT_ALL : 0;
+    for (size_t i = 0; i < ARRAY_LEN(calculator_corrections); i++)
+        if (same_name(calculator_corrections[i].name, name))
+            *ret_bits = calculator_corrections[i].bit;
+    return *ret_bits || strcmp(name, "none") == 0;
+}
+
+bool calculator_parse_corrections(const char *list, int *ret_bits, struct err *err)
+{
+    char words[200], *rest = words, *name;
+    int bits;
+
+    if (strlen(list) >= sizeof words)
+        return err_set(err, ERR_USAGE, "corrections: too long");
+    memcpy(words, list, strlen(list) + 1);
+    *ret_bits = 0;
+    while ((name = strsep(&rest, ","))) {
+        if (!find_correction(name, &bits))
+            return err_set(err, ERR_USAGE,
+                           "corrections: '%.40s' is not one of kv-per-pass, exact-rate, compute, "
+                           "split, all, none",
+                           name);
+        *ret_bits |= bits;
+    }
+    return true;
+}
+
 bool calculator_set(struct calculator *c, const char *name, const char *text, struct err *err)
 {
     for (size_t i = 0; i < calculator_field_count; i++)

@@ -186,6 +186,27 @@ void serve_compare(struct visit *v)
 
 /* ---- the calculator -------------------------------------------------------------------------- */
 
+/* A form sends one for each switch that is on, and "none" in any case; an address without any means
+ * all. */
+static bool read_corrections(const struct visit *v, int *bits, struct err *err)
+{
+    int sum = 0;
+    bool there = false;
+    for (size_t i = 0; i < v->request->query.count; i++) {
+        const struct param *param = &v->request->query.v[i];
+        int some;
+        if (strcmp(param->name, "corrections") != 0 || !*param->value)
+            continue;
+        if (!calculator_parse_corrections(param->value, &some, err))
+            return false;
+        there = true;
+        sum |= some;
+    }
+    if (there)
+        *bits = sum;
+    return true;
+}
+
 /* The query over the defaults: what is not there keeps its default. */
 static bool read_inputs(const struct visit *v, struct calculator *c, struct err *err)
 {
@@ -195,7 +216,13 @@ static bool read_inputs(const struct visit *v, struct calculator *c, struct err 
         if (value && !calculator_set(c, calculator_fields[i].name, value, err))
             return false;
     }
-    return calculator_check(c, err);
+    return read_corrections(v, &c->corrections, err) && calculator_check(c, err);
+}
+
+static void solve(struct predict_page *p)
+{
+    calculator_solve(&p->calculator, &p->answer);
+    calculator_solve_plain(&p->calculator, &p->plain);
 }
 
 void serve_calculator(struct visit *v)
@@ -206,7 +233,7 @@ void serve_calculator(struct visit *v)
     struct frame f;
     const char *uid = visit_query(v, "run");
     if (read_inputs(v, &p.calculator, &v->err))
-        calculator_solve(&p.calculator, &p.answer);
+        solve(&p);
     else
         p.problem = arena_strdup(&v->arena, v->err.text);
     if (!get_choices(v, &p.choices)) {
