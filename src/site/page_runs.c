@@ -128,6 +128,15 @@ static enum site_word state_word(enum store_run_state s)
     return words[s];
 }
 
+void put_flag_mark(struct frame *f, const struct store_run *run)
+{
+    if (run->state != STORE_RUN_FLAGGED)
+        return;
+    put(f, " <span class=\"badge warn\">");
+    put_word(f, SITE_STATE_FLAGGED);
+    put(f, "</span>");
+}
+
 void put_run_badges(struct frame *f, const struct store_run *run)
 {
     put(f, "<span class=\"badge\">");

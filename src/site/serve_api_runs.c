@@ -285,7 +285,8 @@ static void write_csv(struct visit *v, const struct store_board *board,
         add_csv_text(out, row->run.quantization);
         add_csv_text(out, row->run.kind);
         add_csv_text(out, row->run.owner_name);
-        buf_addf(out, "%d,%d,%s,%s\r\n", row->run.verified, row->cell.flagged, row->run.uid,
+        bool flagged = row->cell.flagged || row->run.state == STORE_RUN_FLAGGED;
+        buf_addf(out, "%d,%d,%s,%s\r\n", row->run.verified, flagged, row->run.uid,
                  stamp_text(row->run.created_ms, stamp));
     }
 }

@@ -81,9 +81,14 @@ void serve_run_setup(struct visit *v)
 void serve_setup_change(struct visit *v)
 {
     int64_t id;
+    const char *change = visit_form(v, "change");
+    bool is_default = strcmp(change, "default") == 0;
     if (!serve_id(v, v->match.args[0], &id))
         return;
-    bool is_default = strcmp(visit_form(v, "change"), "default") == 0;
+    if (!is_default && strcmp(change, "delete") != 0) {
+        visit_fail(v, 400, "invalid", site_word(v->lang, SITE_ERROR_FORM), "change");
+        return;
+    }
     bool ok = is_default ? store_setup_set_default(v->store, v->user.id, id, &v->err)
                          : store_setup_delete(v->store, v->user.id, id, &v->err);
     if (ok)

@@ -19,6 +19,9 @@ void put_run_card(struct frame *f, const struct store_run *run, const struct sto
 /* Its kind, whether it is verified, and its state when that is not public. */
 void put_run_badges(struct frame *f, const struct store_run *run);
 
+/* The mark of a flagged run, wherever one of its figures stands; nothing for others. */
+void put_flag_mark(struct frame *f, const struct store_run *run);
+
 /* The matrix as a picture of small squares. */
 void put_small_matrix(struct frame *f, const struct store_cells *cells);
 

@@ -20,6 +20,7 @@ from typing import Callable
 
 import accounts
 import hostile
+import moderation
 import story
 from served import Failed, Served
 
@@ -27,6 +28,7 @@ TESTS: list[tuple[str, Callable[[Served], None]]] = [
     *story.TESTS,
     *accounts.TESTS,
     *hostile.TESTS,
+    *moderation.TESTS,
 ]
 
 
