@@ -17,8 +17,9 @@ static bool put_bound(struct frame *f, const struct store_flag *flag, const stru
     if (!r || strcmp(flag->code, "above_bound") != 0)
         return false;
     const struct cell *cell = result_cell(r, flag->context_tokens, flag->concurrency);
-    double bound = publication_bound(r);
-    if (!cell || isnan(bound) || isnan(cell->per_request_tok_s))
+    int tokens;
+    double bound = publication_bound(r, &tokens);
+    if (!cell || isnan(bound) || tokens > 1 || isnan(cell->per_request_tok_s))
         return false;
     site_say_admin_above_bound(f->l, html_scratch(&f->html),
                                .context = num_size_text(context, flag->context_tokens),
@@ -262,15 +263,15 @@ static void write_user(struct frame *f, const struct store_user *u)
     put(f, "<tr><td class=\"text\">");
     put_link(f, "/users", u->name);
     put_text(f, u->name);
-    put(f, "</a></td><td>");
+    put(f, "</a></td><td class=\"text\">");
     put_day(f, u->created_ms);
-    put(f, "</td><td>");
+    put(f, "</td><td class=\"text\">");
     put_count(f, u->run_count);
-    put(f, "</td><td>");
+    put(f, "</td><td class=\"text\">");
     put_count(f, u->key_count);
     put(f, "</td><td class=\"text\">");
     write_rights(f, u);
-    put(f, "</td><td class=\"text\">");
+    put(f, "</td><td class=\"text doing\">");
     put_form(f, "/admin/users", u->name, false);
     if (u->disabled)
         put_button_value(f, SITE_USERS_ENABLE, "change", "enable");

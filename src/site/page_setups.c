@@ -1,5 +1,8 @@
 /* page_setups.c - a user's saved setups, within the dashboard. */
+#include <string.h>
+
 #include "base/json.h"
+#include "report/plain.h"
 #include "site/site_pages.h"
 
 const struct setup_field setup_fields[SETUP_FIELDS] = {
@@ -11,6 +14,19 @@ const struct setup_field setup_fields[SETUP_FIELDS] = {
     {"launch_command", SITE_SETUP_COMMAND}, /* the last one: it is long */
 };
 
+static void write_command(struct frame *f, const char *command)
+{
+    struct buf lines;
+    buf_init(&lines, 2 * (size_t)PLAIN_COMMAND_MAX);
+    plain_add_command(&lines, command);
+    put(f, "<div class=\"wide\"><dt>");
+    put_word(f, setup_fields[SETUP_FIELDS - 1].word);
+    put(f, "</dt><dd><pre tabindex=\"0\"><code>");
+    html_text(&f->html, lines.p);
+    put(f, "</code></pre></dd></div>");
+    buf_release(&lines);
+}
+
 /* What the body holds, as far as it is ours; programs may keep more in it. */
 static void write_body(struct frame *f, const char *body)
 {
@@ -21,12 +37,13 @@ static void write_body(struct frame *f, const char *body)
         const char *text = json_string_value(json_object_get(document, setup_fields[i].name));
         if (!text || !*text)
             continue;
+        if (i + 1 == SETUP_FIELDS) {
+            write_command(f, text);
+            continue;
+        }
         put(f, "<div><dt>");
         put_word(f, setup_fields[i].word);
-        if (i + 1 < SETUP_FIELDS)
-            put(f, "</dt><dd>");
-        else
-            put(f, "</dt><dd class=\"code-line\">");
+        put(f, "</dt><dd>");
         put_text(f, text);
         put(f, "</dd></div>");
     }

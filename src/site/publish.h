@@ -24,10 +24,11 @@ bool publication_read(struct publication *p, const char *document, size_t n, str
                       struct err *err) ATTR_CHECK;
 void publication_release(struct publication *p);
 
-/* What memory bandwidth allows one request, tok/s: every token needs the weights read once. From
- * the document's facts; a bandwidth above the data sheet of the hardware it names is not believed.
- * NAN: unknown, or drafted tokens let a request pass it. */
-double publication_bound(const struct result *r);
+/* What memory bandwidth allows one request, tok/s: every token needs the weights read once, or, where
+ * the launch command tells of drafted tokens, every so many (*ret_tokens, 1 else). From the
+ * document's facts; a bandwidth above the data sheet of the hardware it names is not believed. NAN:
+ * unknown. */
+double publication_bound(const struct result *r, int *ret_tokens);
 
 bool publication_store(struct store *s, const struct publication *p, int64_t owner, bool draft,
                        char ret_uid[UUID_TEXT_MAX], struct err *err) ATTR_CHECK;
