@@ -24,8 +24,8 @@ bool publication_read(struct publication *p, const char *document, size_t n, str
                       struct err *err) ATTR_CHECK;
 void publication_release(struct publication *p);
 
-/* What memory bandwidth allows one request, tok/s: every token needs the weights read once, or, where
- * the launch command tells of drafted tokens, every so many (*ret_tokens, 1 else). From the
+/* What memory bandwidth allows one request, tok/s: every token needs the weights read once, or,
+ * where the launch command tells of drafted tokens, every so many (*ret_tokens, 1 else). From the
  * document's facts; a bandwidth above the data sheet of the hardware it names is not believed. NAN:
  * unknown. */
 double publication_bound(const struct result *r, int *ret_tokens);
