@@ -128,16 +128,16 @@ void serve_admin_user(struct visit *v)
     }
     if (!store_user_by_name(v->store, v->match.args[0], &v->arena, &user, &v->err)) {
         visit_fail_err(v, &v->err);
-    } else if (changes[i].set(v->store, user.id, changes[i].value, &v->err)) {
-        /* who took his own right away cannot see that page any more */
-        bool own =
-            user.id == v->user.id && changes[i].value == (changes[i].set != store_user_set_admin);
-        visit_redirect(v, own ? "/dashboard" : "/admin/users", NULL);
-    } else if (v->err.code == ERR_DENIED) {
-        show_users(v, arena_strdup(&v->arena, v->err.text), 403);
-    } else {
-        visit_fail_err(v, &v->err);
+        return;
     }
+    /* who gave his own right away cannot see the list any more */
+    const char *back = user.id == v->user.id ? "/dashboard" : "/admin/users";
+    if (changes[i].set(v->store, user.id, changes[i].value, &v->err))
+        visit_redirect(v, back, NULL);
+    else if (v->err.code == ERR_DENIED)
+        show_users(v, arena_strdup(&v->arena, v->err.text), 403);
+    else
+        visit_fail_err(v, &v->err);
 }
 
 /* ---- the audit log --------------------------------------------------------------------------- */
