@@ -7,6 +7,7 @@
 #include "cmd/store_option.h"
 #include "model/redact.h"
 #include "model/result.h"
+#include "site/publish.h"
 #include "store/store.h"
 
 struct import_settings {
@@ -15,47 +16,27 @@ struct import_settings {
     struct operand_list files;
 };
 
-/* A document on its way in. */
-struct document {
-    const char *path;
-    struct buf text;
-    struct result result;
-    bool read; /* result is filled */
-};
-
 /* Keys in a launch command are for nobody; a document that holds one is written anew without. */
-static bool take_secrets_out(struct document *d, struct err *err)
+static bool take_secrets_out(const char *path, struct buf *text, struct err *err)
 {
+    struct result r;
     struct buf clean;
+    bool fine = result_read_json(text->p, text->len, path, &r, err);
 
-    if (!d->result.engine.launch_command)
-        return true;
+    if (!fine || !r.engine.launch_command) {
+        if (fine)
+            result_release(&r);
+        return fine;
+    }
     buf_init(&clean, RESULT_MAX_BYTES);
-    if (redact_command(d->result.engine.launch_command, &clean) > 0) {
-        mem_set_string(&d->result.engine.launch_command, clean.p);
-        buf_reset(&d->text);
-        if (!result_write_json(&d->result, &d->text)) {
-            buf_release(&clean);
-            return err_set(err, ERR_LIMIT, "%s: too large", d->path);
-        }
+    if (redact_command(r.engine.launch_command, &clean) > 0) {
+        mem_set_string(&r.engine.launch_command, clean.p);
+        buf_reset(text);
+        fine = result_write_json(&r, text) || err_set(err, ERR_LIMIT, "%s: too large", path);
     }
     buf_release(&clean);
-    return true;
-}
-
-static bool read_document(struct document *d, struct err *err)
-{
-    buf_init(&d->text, RESULT_MAX_BYTES);
-    d->read = file_read(d->path, &d->text, err) &&
-              result_read_json(d->text.p, d->text.len, d->path, &d->result, err);
-    return d->read && take_secrets_out(d, err);
-}
-
-static void release_document(struct document *d)
-{
-    if (d->read)
-        result_release(&d->result);
-    buf_release(&d->text);
+    result_release(&r);
+    return fine;
 }
 
 /* Whoever the document names, as far as that can be a user's name; else "local". */
@@ -82,27 +63,36 @@ static bool find_owner(struct store *s, const char *name, struct arena *a, int64
     return true;
 }
 
+/* The same checks as for everybody else: what the site would flag is flagged here too. */
+static bool store_one(struct store *s, const struct import_settings *set, const char *path,
+                      const struct buf *text, struct arena *a, char uid[UUID_TEXT_MAX],
+                      struct err *err)
+{
+    struct publication p;
+    int64_t owner;
+    bool fine = publication_read(&p, text->p, text->len, a, err) &&
+                find_owner(s, owner_name(set, &p.result), a, &owner, err) &&
+                publication_store(s, &p, owner, set->draft, uid, err);
+
+    publication_release(&p);
+    return fine || err_prefix(err, "%s", path);
+}
+
 static bool import_one(struct store *s, const struct import_settings *set, const char *path,
                        struct arena *a, struct buf *out, struct err *err)
 {
-    struct document d = {.path = path};
-    struct store_run_new run = {.state = set->draft ? STORE_RUN_DRAFT : STORE_RUN_PUBLIC};
+    struct store_run run;
+    struct buf text;
     char uid[UUID_TEXT_MAX];
-    bool fine =
-        read_document(&d, err) && (find_owner(s, owner_name(set, &d.result), a, &run.owner, err) ||
-                                   err_prefix(err, "%s", path));
 
-    if (fine) {
-        run.result = &d.result;
-        run.document = d.text.p;
-        run.document_bytes = d.text.len;
-        fine = store_run_add(s, &run, uid, err) || err_prefix(err, "%s", path);
-    }
+    buf_init(&text, RESULT_MAX_BYTES);
+    bool fine = file_read(path, &text, err) && take_secrets_out(path, &text, err) &&
+                store_one(s, set, path, &text, a, uid, err) && store_run_get(s, uid, a, &run, err);
     if (fine && set->json)
-        buf_addf(out, "{\"id\":\"%s\"}\n", uid);
+        buf_addf(out, "{\"id\":\"%s\",\"state\":\"%s\"}\n", uid, store_run_state_name(run.state));
     else if (fine)
-        buf_addf(out, "%s\n", uid);
-    release_document(&d);
+        buf_addf(out, "%s%s\n", uid, run.state == STORE_RUN_FLAGGED ? " flagged" : "");
+    buf_release(&text);
     return fine;
 }
 
@@ -170,7 +160,9 @@ const struct command cmd_import = {
     .about =
         "Reads result files, checks each against the schema and the invariants that every result "
         "satisfies, and puts it into a store without going through the site: for the store's own "
-        "operator. Prints the new run's id. Secrets in a launch command are taken out first. A run "
+        "operator. A figure above what memory bandwidth allows flags the run, as it does on the "
+        "site. Prints the new run's id, and behind it that it is flagged. Secrets in a launch "
+        "command are taken out first. A run "
         "that its owner has in the store already is an error; so is a file that is not what it "
         "should be. The store is made when it does not exist.",
     .options = rows,

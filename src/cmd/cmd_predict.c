@@ -13,21 +13,45 @@ struct predict_settings {
     bool json;
 };
 
-/* "name  value unit" */
-static void add_line(struct buf *out, const char *name, double v, int decimals, const char *unit)
+/* A figure as it is printed; what is not bounded says so. */
+static const char *figure(char text[NUM_TEXT_MAX], double v, int decimals)
 {
-    char text[NUM_TEXT_MAX];
-    buf_addf(out, "%-34s %12s%s%s\n", name, isinf(v) ? "no limit" : num_grouped(text, v, decimals),
-             isinf(v) || !unit[0] ? "" : " ", isinf(v) ? "" : unit);
+    return isinf(v) ? "no limit" : num_grouped(text, v, decimals);
 }
 
-static void add_point(struct buf *out, const char *title, const struct calculator_point *p)
+/* "name  value unit", and what the formulas without corrections say where that is another figure.
+ */
+static void add_both(struct buf *out, const char *name, double v, double plain, int decimals,
+                     const char *unit)
 {
-    char batch[NUM_TEXT_MAX], total[NUM_TEXT_MAX], each[NUM_TEXT_MAX];
-    buf_addf(out, "%-34s %12s tok/s in all, %s each, %s session%s%s\n", title,
-             num_grouped(total, p->aggregate_tok_s, 1), num_grouped(each, p->session_tok_s, 1),
-             num_grouped(batch, p->batch, 0), p->batch == 1 ? "" : "s",
-             p->compute_bound ? " (bounded by compute)" : "");
+    char text[NUM_TEXT_MAX], other[NUM_TEXT_MAX];
+    bool bare = isinf(v) || !unit[0];
+
+    figure(other, plain, decimals);
+    buf_addf(out, "%-34s %12s%s%s", name, figure(text, v, decimals), bare ? "" : " ",
+             bare ? "" : unit);
+    if (!isnan(plain) && strcmp(figure(text, v, decimals), figure(other, plain, decimals)) != 0)
+        buf_addf(out, "   (plain formulas: %s)", figure(other, plain, decimals));
+    buf_adds(out, "\n");
+}
+
+static void add_line(struct buf *out, const char *name, double v, int decimals, const char *unit)
+{
+    add_both(out, name, v, NAN, decimals, unit);
+}
+
+static void add_point(struct buf *out, const char *title, const struct calculator_point *p,
+                      const struct calculator_point *plain)
+{
+    char batch[NUM_TEXT_MAX], total[NUM_TEXT_MAX], each[NUM_TEXT_MAX], other[NUM_TEXT_MAX];
+    num_grouped(total, p->aggregate_tok_s, 1);
+    buf_addf(out, "%-34s %12s tok/s in all, %s each, %s session%s%s", title, total,
+             num_grouped(each, p->session_tok_s, 1), num_grouped(batch, p->batch, 0),
+             p->batch == 1 ? "" : "s", p->compute_bound ? " (bounded by compute)" : "");
+    if (plain->batch > 0 && strcmp(num_grouped(other, plain->aggregate_tok_s, 1), total) != 0)
+        buf_addf(out, "   (plain formulas: %s, %s session%s)", other,
+                 num_grouped(batch, plain->batch, 0), plain->batch == 1 ? "" : "s");
+    buf_adds(out, "\n");
 }
 
 static void write_lines(const struct calculator *c, const struct calculator_answer *a,
@@ -35,7 +59,9 @@ static void write_lines(const struct calculator *c, const struct calculator_answ
 {
     char advice[400];
     const char *words = calculator_advice(c, a, advice, sizeof advice);
+    struct calculator_answer plain;
 
+    calculator_solve_plain(c, &plain);
     buf_addf(out, "%s%s%s\n\n", calculator_state_name(a->state), words ? ": " : "",
              words ? words : "");
     add_line(out, "Weights in memory", a->resident_gb, 2, "GB");
@@ -44,13 +70,13 @@ static void write_lines(const struct calculator *c, const struct calculator_answ
     add_line(out, "KV cache of a session", a->session_store_gb, 3, "GB");
     add_line(out, "... read by a step", a->session_read_gb, 3, "GB");
     add_line(out, "Sessions that fit the memory", a->memory_batch, 0, "");
-    add_line(out, "Sessions that keep the floor", a->rate_batch, 0, "");
+    add_both(out, "Sessions that keep the floor", a->rate_batch, plain.rate_batch, 0, "");
     if (c->decoding == DECODING_SPECULATIVE)
         add_line(out, "Tokens a verification pass", a->tau, 2, "");
     buf_adds(out, "\nAt most, by memory traffic:\n");
-    add_point(out, "One session", &a->single);
+    add_point(out, "One session", &a->single, &plain.single);
     if (a->state == STATE_USABLE)
-        add_point(out, "As many as fit and keep the floor", &a->best);
+        add_point(out, "As many as fit and keep the floor", &a->best, &plain.best);
     if (!isnan(a->prefill_tok_s)) {
         add_line(out, "Prefill", a->prefill_tok_s, 0, "tok/s");
         add_line(out, "Prefill of the read context", a->prefill_s, 2, "s");
@@ -70,7 +96,7 @@ static int predict(int argc, char **argv)
     calculator_init(&set.c);
     if (!command_parse(&cmd_predict, argc, argv, &set, &code))
         return code;
-    if (!calculator_set_corrections(&set.c, set.corrections, &inner)) {
+    if (!calculator_parse_corrections(set.corrections, &set.c.corrections, &inner)) {
         err_set(&err, inner.code, "--%s", inner.text);
         return command_fail(&err);
     }
@@ -118,7 +144,8 @@ static const struct option_row rows[] = {
         .help = "Which corrections to the plain memory-traffic formulas to use: kv-per-pass (a "
                 "verification pass reads the KV cache once), exact-rate (the floor is held against "
                 "what a step of so many sessions reads), compute (the peak bounds as well), split "
-                "(several devices work as a tensor or pipeline split does), all, none."},
+                "(several devices work as a tensor or pipeline split does), all, none. What the "
+                "plain formulas say stands beside every figure that a correction changes."},
     {.name = "json", OPTION_FLAG(struct predict_settings, json), .help = "Print JSON."},
     {0},
 };

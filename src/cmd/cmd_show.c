@@ -54,7 +54,7 @@ static bool write_html(const struct result *r, const struct show_settings *s, st
 static bool write_svg(const struct result *r, const struct show_settings *s, struct buf *out)
 {
     if (s->chart == CHART_CARD)
-        return svg_write_card(r, lang_of(s), out);
+        return svg_write_card(r, lang_of(s), NULL, out);
     return svg_write_chart(r, (enum chart_kind)s->chart, lang_of(s), out);
 }
 

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "cmd/options.h"
 
+extern const struct command cmd_admin;
 extern const struct command cmd_db;
 extern const struct command cmd_demo;
 extern const struct command cmd_engine;

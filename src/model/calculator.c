@@ -252,6 +252,13 @@ void calculator_solve(const struct calculator *c, struct calculator_answer *ret)
     ret->best = calculator_at(c, ret->usable_batch);
 }
 
+void calculator_solve_plain(const struct calculator *c, struct calculator_answer *ret)
+{
+    struct calculator plain = *c;
+    plain.corrections = 0;
+    calculator_solve(&plain, ret);
+}
+
 const char *calculator_state_name(enum calculator_state s)
 {
     static const char *const names[] = {"resident-fail", "session-fail", "floor-fail", "usable"};
@@ -301,34 +308,38 @@ static json_t *point(const struct calculator_point *p)
                      "session_tok_s", figure(p->session_tok_s), "compute_bound", p->compute_bound);
 }
 
+/* Names have dashes on the command line and in forms, underscores in JSON. */
+static const char *underscored(const char *name, char *out, size_t size)
+{
+    size_t n = 0;
+    for (; name[n] && n < size - 1; n++)
+        out[n] = name[n] == '-' ? '_' : name[n];
+    out[n] = '\0';
+    return out;
+}
+
 static json_t *inputs(const struct calculator *c)
 {
     json_t *in = json_object(), *list = json_array();
+    char name[64];
 
     for (size_t i = 0; i < calculator_field_count; i++) {
         const struct calculator_field *f = &calculator_fields[i];
         const char *at = (const char *)c + f->offset;
-        char name[64];
-        size_t n = 0;
-        for (; f->name[n] && n < sizeof name - 1; n++)
-            name[n] = f->name[n] == '-' ? '_' : f->name[n];
-        name[n] = '\0';
-        json_object_set_new(in, name,
+        json_object_set_new(in, underscored(f->name, name, sizeof name),
                             f->choices ? json_string(f->choices[*(const int *)(const void *)at])
                                        : figure(*(const double *)(const void *)at));
     }
-    for (const struct calculator_correction *row = calculator_corrections;
-         row->bits && row->bits != CORRECT_ALL; row++)
-        if (corrects(c, row->bits))
-            json_array_append_new(list, json_string(row->name));
+    for (size_t i = 0; i < ARRAY_LEN(calculator_corrections); i++)
+        if (corrects(c, calculator_corrections[i].bit))
+            json_array_append_new(
+                list, json_string(underscored(calculator_corrections[i].name, name, sizeof name)));
     json_object_set_new(in, "corrections", list);
     return in;
 }
 
-void calculator_write_json(const struct calculator *c, const struct calculator_answer *a,
-                           struct buf *out)
+static void add_answer(json_t *root, const struct calculator_answer *a)
 {
-    char advice[400];
     const struct {
         const char *name;
         double v;
@@ -347,13 +358,28 @@ void calculator_write_json(const struct calculator *c, const struct calculator_a
         {"prefill_tok_s", a->prefill_tok_s},
         {"prefill_s", a->prefill_s},
     };
-    json_t *root =
-        json_pack("{s:o, s:s}", "inputs", inputs(c), "state", calculator_state_name(a->state));
+    json_object_set_new(root, "state", json_string(calculator_state_name(a->state)));
     for (size_t i = 0; i < ARRAY_LEN(figures); i++)
         json_object_set_new(root, figures[i].name, figure(figures[i].v));
     json_object_set_new(root, "single", point(&a->single));
     json_object_set_new(root, "best", a->state == STATE_USABLE ? point(&a->best) : json_null());
+}
+
+void calculator_write_json(const struct calculator *c, const struct calculator_answer *a,
+                           struct buf *out)
+{
+    char advice[400];
+    struct calculator_answer uncorrected;
+    json_t *root = json_pack("{s:o}", "inputs", inputs(c)), *plain = json_null();
+
+    add_answer(root, a);
     json_object_set_new(root, "expected_routing", json_boolean(a->expected_routing));
+    if (c->corrections) {
+        calculator_solve_plain(c, &uncorrected);
+        plain = json_object();
+        add_answer(plain, &uncorrected);
+    }
+    json_object_set_new(root, "plain", plain);
     const char *words = calculator_advice(c, a, advice, sizeof advice);
     json_object_set_new(root, "advice", words ? json_string(words) : json_null());
     json_write(root, out);

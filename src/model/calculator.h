@@ -103,6 +103,20 @@ extern const size_t calculator_field_count;
 extern const char *const calculator_kinds[],
     *const calculator_routings[], *const calculator_decodings[], *const calculator_splits[];
 
+/* The corrections by name: "kv-per-pass", "exact-rate", "compute", "split". */
+struct calculator_correction {
+    const char *name;
+    int bit;
+};
+enum { CALCULATOR_CORRECTIONS = 4 };
+extern const struct calculator_correction calculator_corrections[CALCULATOR_CORRECTIONS];
+
+/* What may stand in a list: these, then "all" and "none". NULL: there are no more. */
+const char *calculator_correction_name(int i);
+
+/* A list of them with commas between, with dashes or underscores; "" is "none". */
+bool calculator_parse_corrections(const char *list, int *ret_bits, struct err *err) ATTR_CHECK;
+
 void calculator_init(struct calculator *c); /* every field's default; all corrections on */
 
 /* Set a field by its name, with dashes or underscores. Errors name the field and its bounds. */
@@ -111,17 +125,6 @@ bool calculator_set(struct calculator *c, const char *name, const char *text,
 
 /* The same where the value goes to `at` (an int for a choice, else a double). */
 bool calculator_parse(const char *name, const char *text, void *at, struct err *err) ATTR_CHECK;
-
-/* The names of corrections: those of a single bit, then "all" and "none"; ends with NULL. */
-struct calculator_correction {
-    const char *name;
-    int bits;
-};
-extern const struct calculator_correction calculator_corrections[];
-const char *calculator_correction_name(int i); /* NULL: there are no more */
-
-/* Several by their names, with dashes or underscores: "kv-per-pass,compute"; "" is "none". */
-bool calculator_set_corrections(struct calculator *c, const char *text, struct err *err) ATTR_CHECK;
 
 /* What no single field can tell: one layer at least, C_r <= C_a, A <= P, k < E, trunk >= 0. */
 bool calculator_check(const struct calculator *c, struct err *err) ATTR_CHECK;
@@ -157,6 +160,9 @@ struct calculator_answer {
     bool expected_routing;
 };
 
+/* Of the same inputs without any correction. */
+void calculator_solve_plain(const struct calculator *c, struct calculator_answer *ret);
+
 /* The inputs must have passed calculator_check. */
 void calculator_solve(const struct calculator *c, struct calculator_answer *ret);
 
@@ -167,7 +173,8 @@ struct calculator_point calculator_at(const struct calculator *c, double batch);
 const char *calculator_advice(const struct calculator *c, const struct calculator_answer *a,
                               char *out, size_t size);
 
-/* {"inputs": {...}, "state": ..., ...}: JSON of both. */
+/* {"inputs": {...}, "state": ..., ..., "plain": {...}}: JSON of both, and of what the formulas
+ * without corrections say; null when there are none. */
 void calculator_write_json(const struct calculator *c, const struct calculator_answer *a,
                            struct buf *out);
 

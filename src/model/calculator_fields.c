@@ -90,50 +90,53 @@ bool calculator_parse(const char *name, const char *text, void *at, struct err *
     return err_set(err, ERR_USAGE, "'%.60s' is no input of the calculator", name);
 }
 
+const struct calculator_correction calculator_corrections[CALCULATOR_CORRECTIONS] = {
+    {"kv-per-pass", CORRECT_KV_PASS},
+    {"exact-rate", CORRECT_RATE},
+    {"compute", CORRECT_COMPUTE},
+    {"split", CORRECT_SPLIT},
+};
+
+const char *calculator_correction_name(int i)
+{
+    static const char *const sets[] = {"all", "none", NULL};
+    return i < CALCULATOR_CORRECTIONS ? calculator_corrections[i].name
+                                      : sets[i - CALCULATOR_CORRECTIONS];
+}
+
+static bool find_correction(const char *name, int *ret_bits)
+{
+    *ret_bits = strcmp(name, "all") == 0 ? CORRECT_ALL : 0;
+    for (size_t i = 0; i < ARRAY_LEN(calculator_corrections); i++)
+        if (same_name(calculator_corrections[i].name, name))
+            *ret_bits = calculator_corrections[i].bit;
+    return *ret_bits || strcmp(name, "none") == 0;
+}
+
+bool calculator_parse_corrections(const char *list, int *ret_bits, struct err *err)
+{
+    char words[200], *rest = words, *name;
+    int bits;
+
+    if (strlen(list) >= sizeof words)
+        return err_set(err, ERR_USAGE, "corrections: too long");
+    memcpy(words, list, strlen(list) + 1);
+    *ret_bits = 0;
+    while (*list && (name = strsep(&rest, ","))) {
+        if (!find_correction(name, &bits))
+            return err_set(err, ERR_USAGE,
+                           "corrections: '%.40s' is not one of kv-per-pass, exact-rate, compute, "
+                           "split, all, none",
+                           name);
+        *ret_bits |= bits;
+    }
+    return true;
+}
+
 bool calculator_set(struct calculator *c, const char *name, const char *text, struct err *err)
 {
     for (size_t i = 0; i < calculator_field_count; i++)
         if (same_name(calculator_fields[i].name, name))
             return calculator_parse(name, text, (char *)c + calculator_fields[i].offset, err);
     return calculator_parse(name, text, NULL, err); /* which says that there is no such */
-}
-
-/* ---- corrections ----------------------------------------------------------------------------- */
-
-const struct calculator_correction calculator_corrections[] = {
-    {"kv_per_pass", CORRECT_KV_PASS},
-    {"exact_rate", CORRECT_RATE},
-    {"compute", CORRECT_COMPUTE},
-    {"split", CORRECT_SPLIT},
-    {"all", CORRECT_ALL},
-    {"none", 0},
-    {NULL, 0},
-};
-
-const char *calculator_correction_name(int i)
-{
-    return calculator_corrections[i].name;
-}
-
-bool calculator_set_corrections(struct calculator *c, const char *text, struct err *err)
-{
-    char words[200], *rest = words, *word;
-    int bits = 0;
-
-    if (strlen(text) >= sizeof words)
-        return err_set(err, ERR_USAGE, "corrections: too long");
-    memcpy(words, text, strlen(text) + 1);
-    while (*text && (word = strsep(&rest, ","))) {
-        const struct calculator_correction *row = calculator_corrections;
-        while (row->name && !same_name(word, row->name))
-            row++;
-        if (!row->name)
-            return err_set(err, ERR_USAGE,
-                           "corrections: '%s' is not one of kv_per_pass, exact_rate, compute, "
-                           "split, all, none",
-                           word);
-        bits |= row->bits;
-    }
-    c->corrections = bits;
-    return true;
 }

@@ -116,7 +116,7 @@ double machine_bandwidth(const struct machine *m, struct buf *source)
         sum += gpu_bandwidth(&m->gpus[i]);
     if (!(sum > 0))
         return NAN;
-    for (int i = 0, same; i < m->gpu_count; i += same) {
+    for (int i = 0, same; source && i < m->gpu_count; i += same) {
         double each = gpu_bandwidth(&m->gpus[i]);
         const char *name = gpu_short_name(m->gpus[i].name);
         for (same = 1; i + same < m->gpu_count; same++)

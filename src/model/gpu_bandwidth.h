@@ -13,7 +13,8 @@ double gpu_bandwidth(const struct gpu *g); /* bytes per second; NAN: unknown */
 const char *gpu_bandwidth_name(int i); /* of the i-th card that is known; NULL: no more */
 
 /* Of all GPUs together, and in words where it comes from ("data sheet: 2x RTX 3090 at 936 GB/s").
- * NAN, and nothing is added, when there is no GPU or one of them is unknown. */
+ * `source` may be NULL. NAN, and nothing is added, when there is no GPU or one of them is unknown.
+ */
 double machine_bandwidth(const struct machine *m, struct buf *source);
 
 #endif

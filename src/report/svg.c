@@ -247,7 +247,16 @@ static void begin_card(const struct card *c)
                    "<rect width=\"1200\" height=\"10\" fill=\"#0b6f8e\"/>\n");
 }
 
-bool svg_write_card(const struct result *r, const struct lang *l, struct buf *out)
+static void write_warning(const struct card *c, const char *warning)
+{
+    begin_text(c->h, MARGIN, 44, 22, "#a3341c");
+    html_raw(c->h, " font-weight=\"700\">");
+    fitted_text(c->h, warning, (WIDTH - 2 * MARGIN) / 22.0, BOLD_LETTER);
+    html_raw(c->h, "</text>\n");
+}
+
+bool svg_write_card(const struct result *r, const struct lang *l, const char *warning,
+                    struct buf *out)
 {
     struct html h;
     struct card c = {.h = &h, .r = r, .l = l ? l : langs[0]};
@@ -257,6 +266,8 @@ bool svg_write_card(const struct result *r, const struct lang *l, struct buf *ou
     c.column_count = thin_out(c.axes.level_count, MAX_COLUMNS, c.columns);
     c.scale = scale_of(&views[0], r);
     begin_card(&c);
+    if (warning)
+        write_warning(&c, warning);
     line(&c, headline_title, 84, title_size(&c), "#12211f", true);
     line(&c, headline_engine, 124, 24, "#0b5f74", true);
     line(&c, headline_grid, 158, 21, "#4c5754", false);

@@ -10,9 +10,10 @@
 #include "model/result.h"
 #include "report/charts.h"
 
-/* 1200 x 630, as social sites show it. A large matrix is thinned out, which the card says. False:
- * `out` was too small. */
-bool svg_write_card(const struct result *r, const struct lang *l, struct buf *out);
+/* 1200 x 630, as social sites show it. A large matrix is thinned out, which the card says.
+ * `warning`: a line in front of all, or NULL. False: `out` was too small. */
+bool svg_write_card(const struct result *r, const struct lang *l, const char *warning,
+                    struct buf *out);
 
 /* False when there is nothing to draw, or `out` was too small (out->overflow). */
 bool svg_write_chart(const struct result *r, enum chart_kind kind, const struct lang *l,

@@ -155,8 +155,11 @@ void api_rank(const struct store_board_rows *rows, enum store_metric metric, str
               struct api_ranked_rows *ret)
 {
     *ret = (struct api_ranked_rows){.v = arena_array(a, rows->n, sizeof *ret->v), .n = rows->n};
-    for (size_t i = 0; i < rows->n; i++)
+    for (size_t i = 0; i < rows->n; i++) {
         ret->v[i] = (struct api_ranked){.metric = metric, .row = rows->v[i]};
+        if (rows->v[i].run.state == STORE_RUN_FLAGGED)
+            ret->v[i].row.cell.flagged = true; /* with its run */
+    }
     memcpy(ret->next, rows->next, sizeof ret->next);
 }
 

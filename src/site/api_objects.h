@@ -72,10 +72,14 @@ struct api_founds {
     size_t n;
 };
 
-/* Of store_user, store_key, store_keys, api_secret, api_device, store_setup, store_setups. */
+/* Of store_user, store_key, store_keys, api_secret, api_device, store_setup, store_setups,
+ * api_report. */
 extern const struct api_object api_user, api_key, api_keys, api_new_key, api_device_code, api_setup,
-    api_setups;
+    api_setups, api_report;
 
+struct api_report {
+    const char *run, *reason, *text;
+};
 struct api_secret {
     const char *key;
 };

@@ -75,6 +75,15 @@ static const struct api_field device_fields[] = {
 const struct api_object api_device_code =
     TABLE("DeviceCode", struct api_device, device_fields, NULL);
 
+#define OF struct api_report
+static const struct api_field report_fields[] = {
+    ROW(run, "run", API_TEXT, 0, "Its id."),
+    ROW(reason, "reason", API_TEXT, 0, NULL),
+    ROW(text, "text", API_TEXT, 0, NULL),
+};
+#undef OF
+const struct api_object api_report = TABLE("Report", struct api_report, report_fields, NULL);
+
 #define OF struct store_setup
 static const struct api_field setup_fields[] = {
     ROW(id, "id", API_I64, 0, NULL),
@@ -147,29 +156,39 @@ static const char *calculation_state(int i)
     return i <= STATE_USABLE ? calculator_state_name((enum calculator_state)i) : NULL;
 }
 
+/* With the corrections and without. */
+#define ANSWER_FIELDS                                                                              \
+    {.name = "state", .kind = API_WORD, .words = {.name = calculation_state}},                     \
+        FIGURE("tokens_per_pass", "1 without speculation."),                                       \
+        FIGURE("resident_gb", "Weights in memory."),                                               \
+        FIGURE("active_gb", "Weights read by a step of one session."),                             \
+        FIGURE("free_gb", "Left for sessions; below 0: what is missing."),                         \
+        FIGURE("session_store_gb", "KV cache of a session."),                                      \
+        FIGURE("session_read_gb", "What a step reads of it."),                                     \
+        FIGURE("memory_batch", "Sessions that fit; null: no limit."),                              \
+        FIGURE("rate_batch", "Sessions that keep the floor; null: no limit."),                     \
+        FIGURE("usable_batch", "Sessions that do both; null: no limit."),                          \
+        FIGURE("memory_power_tok_s", NULL), FIGURE("large_memory_tok_s", NULL),                    \
+        FIGURE("prefill_tok_s", "Null without a peak."),                                           \
+        FIGURE("prefill_s", "Of the read context."),                                               \
+        {.name = "single", .kind = API_OBJECT, .object = &point_object, .help = "One session."},   \
+    {                                                                                              \
+        .name = "best", .kind = API_OBJECT, .flags = API_NULL, .object = &point_object,            \
+        .help = "As many sessions as fit and keep the floor; null when none do."                   \
+    }
+static const struct api_field plain_fields[] = {ANSWER_FIELDS};
+static const struct api_object plain_object = {
+    .name = "PlainCalculation", .fields = plain_fields, .count = ARRAY_LEN(plain_fields)};
+
 static const struct api_field calculation_fields[] = {
     {.name = "inputs", .kind = API_OBJECT, .object = &input_object, .help = "All of them."},
-    {.name = "state", .kind = API_WORD, .words = {.name = calculation_state}},
-    FIGURE("tokens_per_pass", "1 without speculation."),
-    FIGURE("resident_gb", "Weights in memory."),
-    FIGURE("active_gb", "Weights read by a step of one session."),
-    FIGURE("free_gb", "Left for sessions; below 0: what is missing."),
-    FIGURE("session_store_gb", "KV cache of a session."),
-    FIGURE("session_read_gb", "What a step reads of it."),
-    FIGURE("memory_batch", "Sessions that fit; null: no limit."),
-    FIGURE("rate_batch", "Sessions that keep the floor; null: no limit."),
-    FIGURE("usable_batch", "Sessions that do both; null: no limit."),
-    FIGURE("memory_power_tok_s", NULL),
-    FIGURE("large_memory_tok_s", NULL),
-    FIGURE("prefill_tok_s", "Null without a peak."),
-    FIGURE("prefill_s", "Of the read context."),
-    {.name = "single", .kind = API_OBJECT, .object = &point_object, .help = "One session."},
-    {.name = "best",
+    ANSWER_FIELDS,
+    SAYS("expected_routing", API_BOOL, 0, NULL),
+    {.name = "plain",
      .kind = API_OBJECT,
      .flags = API_NULL,
-     .object = &point_object,
-     .help = "As many sessions as fit and keep the floor; null when none do."},
-    SAYS("expected_routing", API_BOOL, 0, NULL),
+     .object = &plain_object,
+     .help = "What the formulas without corrections say; null when there are none."},
     SAYS("advice", API_TEXT, API_NULL, "What failed, and what would help."),
 };
 const struct api_object api_calculation = {

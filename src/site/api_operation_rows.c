@@ -16,6 +16,7 @@ const struct api_tag_row api_tags[TAG_COUNT] = {
 const struct api_limit_row api_limits[LIMIT_COUNT] = {
     [LIMIT_UPLOAD] = {"upload", 120, 60 * MINUTE_MS, false},
     [LIMIT_WRITE] = {"write", 300, 60 * MINUTE_MS, false},
+    [LIMIT_REPORT] = {"report", 20, 60 * MINUTE_MS, false},
     [LIMIT_DEVICE] = {"device:address", 20, 10 * MINUTE_MS, true},
     [LIMIT_POLL] = {"poll:address", 300, 10 * MINUTE_MS, true},
 };
@@ -61,6 +62,13 @@ OP(run_delete) = {.id = "deleteRun",
                   .errors = FAILS_FORBIDDEN | FAILS_GONE,
                   .limit = LIMIT_WRITE,
                   .answers = {{204, NULL}}};
+OP(report_add) = {.id = "reportRun",
+                  .tag = TAG_RUNS,
+                  .summary = SITE_API_REPORT_ADD,
+                  .body = params_report,
+                  .errors = FAILS_GONE,
+                  .limit = LIMIT_REPORT,
+                  .answers = {{201, &api_report}}};
 OP(revisions) = {.id = "listRevisions",
                  .tag = TAG_RUNS,
                  .summary = SITE_API_REVISIONS,

@@ -20,7 +20,15 @@ struct api_tag_row {
 extern const struct api_tag_row api_tags[TAG_COUNT];
 
 /* How often: one bucket for all calls of a row. */
-enum api_limit { LIMIT_NONE, LIMIT_UPLOAD, LIMIT_WRITE, LIMIT_DEVICE, LIMIT_POLL, LIMIT_COUNT };
+enum api_limit {
+    LIMIT_NONE,
+    LIMIT_UPLOAD,
+    LIMIT_WRITE,
+    LIMIT_REPORT,
+    LIMIT_DEVICE,
+    LIMIT_POLL,
+    LIMIT_COUNT
+};
 
 struct api_limit_row {
     const char *what; /* of the store's key, and of the document */
@@ -63,8 +71,8 @@ struct operation {
 };
 
 extern const struct operation operation_run_create, operation_runs, operation_run,
-    operation_run_raw, operation_run_revise, operation_run_delete, operation_revisions,
-    operation_revision_raw, operation_board, operation_models, operation_model,
+    operation_run_raw, operation_run_revise, operation_run_delete, operation_report_add,
+    operation_revisions, operation_revision_raw, operation_board, operation_models, operation_model,
     operation_model_alone, operation_organizations, operation_organization, operation_hardwares,
     operation_hardware, operation_user_by_name, operation_search, operation_calculate,
     operation_calculate_body, operation_openapi, operation_agent, operation_user, operation_keys,

@@ -3,6 +3,7 @@
 #include "model/calculator_inputs.h"
 #include "site/api_objects.h"
 #include "site/api_params.h"
+#include "site/report_reasons.h"
 #include "site/web_request.h"
 
 enum { NAME_BYTES = 200, NOTE_BYTES = 500 };
@@ -166,6 +167,20 @@ static const struct api_param key_label = {.name = "label",
 const struct api_param *const params_device[] = {&device_label, NULL};
 const struct api_param *const params_token[] = {&device_code, NULL};
 const struct api_param *const params_key[] = {&key_label, NULL};
+
+static const char *reason_name(int i)
+{
+    return (size_t)i < report_reason_count ? report_reasons[i].name : NULL;
+}
+static const struct api_param report_reason = {.name = "reason",
+                                               .kind = PARAM_WORD,
+                                               .required = true,
+                                               .words = {.name = reason_name},
+                                               .example = "\"implausible\"",
+                                               .help = "What is wrong with the run."};
+static const struct api_param report_text = {
+    .name = "text", .kind = PARAM_TEXT, .max = STORE_REPORT_TEXT_MAX, .help = "The same in words."};
+const struct api_param *const params_report[] = {&report_reason, &report_text, NULL};
 
 static const struct api_param setup_name = {.name = "name",
                                             .kind = PARAM_TEXT,

@@ -60,6 +60,20 @@ static const struct row choices[] = {
     {"tensor", SITE_CHOICE_TENSOR},     {"pipeline", SITE_CHOICE_PIPELINE},
 };
 
+static const struct row corrections[] = {
+    {"kv-per-pass", SITE_CORRECTION_KV_PER_PASS},
+    {"exact-rate", SITE_CORRECTION_EXACT_RATE},
+    {"compute", SITE_CORRECTION_COMPUTE},
+    {"split", SITE_CORRECTION_SPLIT},
+};
+
+static const struct row correction_meanings[] = {
+    {"kv-per-pass", SITE_CORRECTION_KV_PER_PASS_MEANS},
+    {"exact-rate", SITE_CORRECTION_EXACT_RATE_MEANS},
+    {"compute", SITE_CORRECTION_COMPUTE_MEANS},
+    {"split", SITE_CORRECTION_SPLIT_MEANS},
+};
+
 static enum site_word find(const struct row *rows, size_t count, const char *name)
 {
     for (size_t i = 0; i < count; i++)
@@ -81,4 +95,14 @@ enum site_word calculator_group_word(const char *heading)
 enum site_word calculator_choice_word(const char *choice)
 {
     return find(choices, ARRAY_LEN(choices), choice);
+}
+
+enum site_word calculator_correction_word(const char *name)
+{
+    return find(corrections, ARRAY_LEN(corrections), name);
+}
+
+enum site_word calculator_correction_means(const char *name)
+{
+    return find(correction_meanings, ARRAY_LEN(correction_meanings), name);
 }

@@ -63,7 +63,8 @@ void put_size(struct frame *f, int64_t tokens)
     html_text(&f->html, num_size_text(text, tokens));
 }
 
-void put_day(struct frame *f, int64_t unix_ms)
+/* The first `n` characters of a stamp. */
+static void put_time(struct frame *f, int64_t unix_ms, size_t n)
 {
     char stamp[CLOCK_TEXT_MAX];
     if (unix_ms <= 0) {
@@ -73,9 +74,20 @@ void put_day(struct frame *f, int64_t unix_ms)
     put(f, "<time");
     html_attr(&f->html, "datetime", stamp_text(unix_ms, stamp));
     put(f, ">");
-    stamp[10] = '\0';
+    stamp[10] = ' ';
+    stamp[n] = '\0';
     html_text(&f->html, stamp);
     put(f, "</time>");
+}
+
+void put_day(struct frame *f, int64_t unix_ms)
+{
+    put_time(f, unix_ms, 10);
+}
+
+void put_moment(struct frame *f, int64_t unix_ms)
+{
+    put_time(f, unix_ms, 19);
 }
 
 /* ---- addresses ------------------------------------------------------------------------------- */
@@ -248,6 +260,42 @@ void put_field(struct frame *f, enum site_word label, const char *name, const ch
     put(f, "</p>\n");
 }
 
+void put_area(struct frame *f, enum site_word label, const char *name, const char *hint)
+{
+    put(f, "<p class=\"field wide\"><label");
+    html_attr(&f->html, "for", name);
+    put(f, ">");
+    put_word(f, label);
+    put(f, "</label><textarea rows=\"3\"");
+    html_attr(&f->html, "id", name);
+    html_attr(&f->html, "name", name);
+    put(f, "></textarea>");
+    if (hint) {
+        put(f, "<small>");
+        html_text(&f->html, hint);
+        put(f, "</small>");
+    }
+    put(f, "</p>\n");
+}
+
+void put_button_value(struct frame *f, enum site_word label, const char *name, const char *value)
+{
+    put(f, "<button type=\"submit\"");
+    html_attr(&f->html, "name", name);
+    html_attr(&f->html, "value", value);
+    put(f, ">");
+    put_word(f, label);
+    put(f, "</button>");
+}
+
+void put_hidden(struct frame *f, const char *name, const char *value)
+{
+    put(f, "<input type=\"hidden\"");
+    html_attr(&f->html, "name", name);
+    html_attr(&f->html, "value", value);
+    put(f, ">");
+}
+
 void put_button(struct frame *f, enum site_word label)
 {
     put(f, "<button type=\"submit\">");
@@ -336,6 +384,14 @@ static void write_account(struct frame *f)
         write_place(f, "/sign-in", SITE_NAV_SIGN_IN);
         return;
     }
+    if (f->viewer_is_admin) {
+        write_place(f, "/admin", SITE_NAV_ADMIN);
+        if (f->waiting > 0) {
+            put(f, "<li class=\"count\"><b>");
+            put_count(f, f->waiting);
+            put(f, "</b></li>");
+        }
+    }
     put(f, "<li><a href=\"");
     put_href(f, "/dashboard", NULL);
     put(f, "\">");
@@ -365,6 +421,28 @@ static void write_nav(struct frame *f)
     put(f, "</ul></nav></div>\n");
 }
 
+/* Open Graph, which most sites read, and the one line that the rest wants. */
+static void write_card(struct frame *f)
+{
+    const struct frame_card *c = f->card;
+    if (!c)
+        return;
+    const char *const values[] = {c->title, c->description, c->url, c->image};
+    static const char *const names[] = {"og:title", "og:description", "og:url", "og:image"};
+    put(f, "<meta property=\"og:type\" content=\"article\">\n"
+           "<meta property=\"og:site_name\" content=\"tokgrid\">\n"
+           "<meta property=\"og:image:type\" content=\"image/svg+xml\">\n"
+           "<meta property=\"og:image:width\" content=\"1200\">\n"
+           "<meta property=\"og:image:height\" content=\"630\">\n"
+           "<meta name=\"twitter:card\" content=\"summary_large_image\">\n");
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        put(f, "<meta");
+        html_attr(&f->html, "property", names[i]);
+        html_attr(&f->html, "content", values[i]);
+        put(f, ">\n");
+    }
+}
+
 void frame_begin(struct frame *f, const char *title)
 {
     put(f, "<!DOCTYPE html>\n<html");
@@ -373,7 +451,9 @@ void frame_begin(struct frame *f, const char *title)
            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
            "<meta name=\"color-scheme\" content=\"light dark\">\n<title>");
     put_text(f, title);
-    put(f, " · tokgrid</title>\n<link rel=\"stylesheet\" href=\"/assets/");
+    put(f, " · tokgrid</title>\n");
+    write_card(f);
+    put(f, "<link rel=\"stylesheet\" href=\"/assets/");
     html_text(&f->html, f->assets->v[ASSET_STYLE].name);
     put(f, "\">\n<link rel=\"icon\" href=\"/assets/");
     html_text(&f->html, f->assets->v[ASSET_ICON].name);

@@ -14,6 +14,11 @@
 #include "site/site_words.h"
 #include "site/web_request.h"
 
+/* How a page is shown where somebody links to it. Addresses are absolute. */
+struct frame_card {
+    const char *title, *description, *url, *image;
+};
+
 struct frame {
     struct html html;
     const struct site_lang *l;
@@ -23,9 +28,11 @@ struct frame {
     const struct params *query; /* of this page */
     const char *viewer;         /* user name; NULL: not signed in */
     bool viewer_is_admin;
-    const char *csrf;             /* for forms */
-    bool has_script;              /* the page uses the report's script */
-    const char *notice, *problem; /* one line each, or NULL */
+    int64_t waiting;               /* for moderators: runs in their queue */
+    const struct frame_card *card; /* what other sites show of the page; NULL: nothing */
+    const char *csrf;              /* for forms */
+    bool has_script;               /* the page uses the report's script */
+    const char *notice, *problem;  /* one line each, or NULL */
 };
 
 void frame_init(struct frame *f, const struct site_lang *l, struct buf *out);
@@ -45,8 +52,9 @@ void put_word(struct frame *f, enum site_word w);
 void put_number(struct frame *f, double v, int decimals); /* NAN: a dash */
 void put_rate(struct frame *f, double tok_s);
 void put_count(struct frame *f, int64_t n);
-void put_day(struct frame *f, int64_t unix_ms); /* "30 November 2026"; 0: a dash */
-void put_size(struct frame *f, int64_t tokens); /* "16K" */
+void put_day(struct frame *f, int64_t unix_ms);    /* "2026-11-30"; 0: a dash */
+void put_moment(struct frame *f, int64_t unix_ms); /* "2026-11-30 17:06:12", UTC; 0: a dash */
+void put_size(struct frame *f, int64_t tokens);    /* "16K" */
 
 /* <a href="/en<path>/<segment>">; finish with put(f, "</a>"). `segment` NULL: the path alone. A
  * segment may be "org/name", which are two. */
@@ -64,7 +72,11 @@ void put_href(struct frame *f, const char *path, const char *segment);
 void put_form(struct frame *f, const char *path, const char *segment, bool has_file);
 void put_field(struct frame *f, enum site_word label, const char *name, const char *type,
                const char *value, const char *hint);
+void put_area(struct frame *f, enum site_word label, const char *name, const char *hint);
 void put_button(struct frame *f, enum site_word label);
+/* One of several buttons of a form, which tells which it was. */
+void put_button_value(struct frame *f, enum site_word label, const char *name, const char *value);
+void put_hidden(struct frame *f, const char *name, const char *value);
 
 /* <select>: the options one by one, between these. */
 void put_select(struct frame *f, enum site_word label, const char *name);

@@ -132,29 +132,6 @@ static void write_keys(struct frame *f, const struct dashboard_page *p)
     put(f, "</form></section>\n");
 }
 
-static void write_setups(struct frame *f, const struct dashboard_page *p)
-{
-    char id[24];
-    if (p->setups.n == 0)
-        return;
-    put(f, "<section>");
-    write_heading(f, SITE_SETUPS_TITLE, SITE_SETUPS_WORDS);
-    put(f, "<ul class=\"lines\">");
-    for (size_t i = 0; i < p->setups.n; i++) {
-        snprintf(id, sizeof id, "%lld", (long long)p->setups.v[i].id);
-        put(f, "<li>");
-        put_form(f, "/dashboard/setups", id, false);
-        put(f, "<b>");
-        put_text(f, p->setups.v[i].name);
-        put(f, "</b> ");
-        put_day(f, p->setups.v[i].updated_ms);
-        put(f, " ");
-        put_button(f, SITE_SETUPS_DELETE);
-        put(f, "</form></li>");
-    }
-    put(f, "</ul></section>\n");
-}
-
 void page_dashboard_write(struct frame *f, const struct dashboard_page *p)
 {
     frame_begin(f, site_word(f->l, SITE_DASHBOARD_TITLE));
@@ -178,7 +155,7 @@ void page_dashboard_write(struct frame *f, const struct dashboard_page *p)
     put_pager(f, "/dashboard", p->runs.next);
     put(f, "</section>\n");
     write_keys(f, p);
-    write_setups(f, p);
+    put_setups(f, &p->setups);
     frame_end(f);
 }
 

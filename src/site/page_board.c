@@ -143,11 +143,7 @@ static void write_row(struct frame *f, const struct store_board *board,
     put_link(f, "/runs", run->uid);
     put_metric(f, board->metric, row->value);
     put(f, "</a>");
-    if (row->cell.flagged || run->state == STORE_RUN_FLAGGED) {
-        put(f, " <span class=\"badge warn\">");
-        put_word(f, SITE_STATE_FLAGGED);
-        put(f, "</span>");
-    }
+    put_flag_mark(f, run);
     put(f, "</td><td class=\"text\">");
     put_link(f, "/models", run->model);
     put_text(f, run->model);

@@ -107,6 +107,7 @@ static void write_chosen(struct frame *f, const struct compare_page *p)
         put_text(f, run->owner_name);
         put(f, " · ");
         put_day(f, run->created_ms);
+        put_flag_mark(f, run);
         put(f, "</p></div></li>\n");
     }
     put(f, "</ul>\n");

@@ -59,7 +59,9 @@ static void write_best(struct frame *f, enum store_metric m, const struct store_
         put(f, "</small></b> ");
         put_link(f, "/runs", row->run.uid);
         put_text(f, row->run.title);
-        put(f, "</a></li>");
+        put(f, "</a>");
+        put_flag_mark(f, &row->run);
+        put(f, "</li>");
     }
     put(f, "</ol></section>");
 }

@@ -62,6 +62,33 @@ static void write_field(struct frame *f, const struct calculator *c,
     put(f, "</p>");
 }
 
+/* A switch each, with what it does. */
+static void write_corrections(struct frame *f, const struct calculator *c)
+{
+    put(f, "<fieldset class=\"corrections\"><legend>");
+    put_word(f, SITE_CORRECTIONS_TITLE);
+    put(f, "</legend><p class=\"by\">");
+    put_word(f, SITE_CORRECTIONS_WORDS);
+    put(f, "</p>");
+    put_hidden(f, "corrections", "none");
+    for (size_t i = 0; i < ARRAY_LEN(calculator_corrections); i++) {
+        const char *name = calculator_corrections[i].name;
+        put(f, "<p class=\"field check\"><input type=\"checkbox\" name=\"corrections\"");
+        html_attr(&f->html, "id", name);
+        html_attr(&f->html, "value", name);
+        if (c->corrections & calculator_corrections[i].bit)
+            put(f, " checked");
+        put(f, "><label");
+        html_attr(&f->html, "for", name);
+        put(f, ">");
+        put_word(f, calculator_correction_word(name));
+        put(f, " <small>");
+        put_word(f, calculator_correction_means(name));
+        put(f, "</small></label></p>");
+    }
+    put(f, "</fieldset>\n");
+}
+
 static void write_measured_choice(struct frame *f, const struct predict_page *p)
 {
     put(f, "<fieldset><legend>");
@@ -106,6 +133,7 @@ static void write_form(struct frame *f, const struct predict_page *p)
     }
     if (open)
         put(f, "</fieldset>\n");
+    write_corrections(f, &p->calculator);
     write_measured_choice(f, p);
     put(f, "</div><p class=\"actions\">");
     put_button(f, SITE_CALC_GO);
@@ -129,6 +157,12 @@ static void write_preset(struct frame *f, const struct predict_page *p,
         buf_addf(b, "%c%s=", mark, field->name);
         url_add_encoded(b, value ? value : value_text(&p->calculator, field, text, sizeof text));
         mark = '&';
+    }
+    if (p->calculator.corrections != CORRECT_ALL) {
+        buf_adds(b, "&corrections=none");
+        for (size_t i = 0; i < ARRAY_LEN(calculator_corrections); i++)
+            if (p->calculator.corrections & calculator_corrections[i].bit)
+                buf_addf(b, ",%s", calculator_corrections[i].name);
     }
     put(f, "<li><a");
     html_attr_scratch(&f->html, "href");
@@ -154,21 +188,41 @@ static void write_presets(struct frame *f, const struct predict_page *p)
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-static void write_highlight(struct frame *f, enum site_word label, double v, int decimals,
-                            const char *unit, const char *more)
+static const char *figure(struct frame *f, char text[NUM_TEXT_MAX], double v, int decimals)
 {
+    return isinf(v) ? site_word(f->l, SITE_CALC_NO_LIMIT) : lang_number(f->rl, text, v, decimals);
+}
+
+/* `plain`: the same without corrections, told where it is another figure; NAN: there is none. */
+static void write_both(struct frame *f, enum site_word label, double v, double plain, int decimals,
+                       const char *unit, const char *more)
+{
+    char text[NUM_TEXT_MAX], other[NUM_TEXT_MAX];
+    bool differs = !isnan(plain) &&
+                   strcmp(figure(f, text, v, decimals), figure(f, other, plain, decimals)) != 0;
     put(f, "<div><dt>");
     put_word(f, label);
     put(f, "</dt><dd><b>");
-    if (isinf(v))
-        put_word(f, SITE_CALC_NO_LIMIT);
-    else
-        put_number(f, v, decimals);
+    html_text(&f->html, figure(f, text, v, decimals));
     put(f, "</b> ");
     html_text(&f->html, unit);
     put(f, " <small>");
     html_text(&f->html, more);
-    put(f, "</small></dd></div>\n");
+    put(f, "</small>");
+    if (differs) {
+        put(f, " <small class=\"plain\">");
+        site_say_corrections_plain(f->l, html_scratch(&f->html),
+                                   .figure = figure(f, other, plain, decimals));
+        html_text_scratch(&f->html);
+        put(f, "</small>");
+    }
+    put(f, "</dd></div>\n");
+}
+
+static void write_highlight(struct frame *f, enum site_word label, double v, int decimals,
+                            const char *unit, const char *more)
+{
+    write_both(f, label, v, NAN, decimals, unit, more);
 }
 
 static void write_state(struct frame *f, const struct predict_page *p)
@@ -189,24 +243,27 @@ static void write_state(struct frame *f, const struct predict_page *p)
 
 static void write_answer(struct frame *f, const struct predict_page *p)
 {
-    const struct calculator_answer *a = &p->answer;
+    const struct calculator_answer *a = &p->answer, *plain = &p->plain;
     const char *rate = word(f->rl, WORD_UNIT_TOK_S);
     char text[NUM_TEXT_MAX];
     struct buf more;
     buf_init(&more, 1000);
     write_state(f, p);
     put(f, "<dl class=\"highlights many\">");
-    write_highlight(f, SITE_CALC_SINGLE, a->single.session_tok_s, 1, rate, "");
+    write_both(f, SITE_CALC_SINGLE, a->single.session_tok_s, plain->single.session_tok_s, 1, rate,
+               "");
     if (a->state == STATE_USABLE) {
         site_say_calc_sessions(f->l, &more, .n = (int64_t)a->usable_batch);
-        write_highlight(f, SITE_CALC_BEST, a->best.aggregate_tok_s, 1, rate, more.p);
+        write_both(f, SITE_CALC_BEST, a->best.aggregate_tok_s,
+                   plain->state == STATE_USABLE ? plain->best.aggregate_tok_s : NAN, 1, rate,
+                   more.p);
     }
     write_highlight(f, SITE_CALC_WEIGHTS, a->resident_gb, 2, "GB", "");
     buf_reset(&more);
     site_say_calc_kv(f->l, &more, .gb = lang_number(f->rl, text, a->session_store_gb, 2));
     write_highlight(f, SITE_CALC_FREE, a->free_gb, 2, "GB", more.p);
     write_highlight(f, SITE_CALC_MEMORY_BATCH, a->memory_batch, 0, "", "");
-    write_highlight(f, SITE_CALC_RATE_BATCH, a->rate_batch, 0, "", "");
+    write_both(f, SITE_CALC_RATE_BATCH, a->rate_batch, plain->rate_batch, 0, "", "");
     if (!isnan(a->prefill_tok_s))
         write_highlight(f, SITE_CALC_PREFILL, a->prefill_tok_s, 0, rate, "");
     put(f, "</dl>\n");

@@ -128,7 +128,16 @@ static enum site_word state_word(enum store_run_state s)
     return words[s];
 }
 
-static void write_badges(struct frame *f, const struct store_run *run)
+void put_flag_mark(struct frame *f, const struct store_run *run)
+{
+    if (run->state != STORE_RUN_FLAGGED)
+        return;
+    put(f, " <span class=\"badge warn\">");
+    put_word(f, SITE_STATE_FLAGGED);
+    put(f, "</span>");
+}
+
+void put_run_badges(struct frame *f, const struct store_run *run)
 {
     put(f, "<span class=\"badge\">");
     put_text(f, words_kind(f->rl, run->kind));
@@ -165,7 +174,7 @@ void put_run_card(struct frame *f, const struct store_run *run, const struct sto
     put(f, "</a> · ");
     put_day(f, run->created_ms);
     put(f, " ");
-    write_badges(f, run);
+    put_run_badges(f, run);
     put(f, "</p></div>");
     if (cells)
         put_small_matrix(f, cells);

@@ -1,4 +1,5 @@
-/* publish.h - a document on its way into the store: read, checked, judged.
+/* publish.h - a document on its way into the store: read, checked, judged. The one way in, for
+ * forms, the API and the command line alike.
  *
  * What is published is the exact document, so nothing here changes it: what may not be shown, such
  * as a secret in a launch command, is refused with the name of the field. */
@@ -12,7 +13,7 @@ struct publication {
     struct result result;
     const char *document; /* borrowed */
     size_t bytes;
-    struct store_flag flags[8]; /* why moderators should look; texts in the arena */
+    struct store_flag *flags; /* why moderators should look; in the arena */
     size_t flag_count;
     const char *field; /* static: what the error is about; NULL: the document */
 };
@@ -22,6 +23,12 @@ struct publication {
 bool publication_read(struct publication *p, const char *document, size_t n, struct arena *a,
                       struct err *err) ATTR_CHECK;
 void publication_release(struct publication *p);
+
+/* What memory bandwidth allows one request, tok/s: every token needs the weights read once, or,
+ * where the launch command tells of drafted tokens, every so many (*ret_tokens, 1 else). From the
+ * document's facts; a bandwidth above the data sheet of the hardware it names is not believed. NAN:
+ * unknown. */
+double publication_bound(const struct result *r, int *ret_tokens);
 
 bool publication_store(struct store *s, const struct publication *p, int64_t owner, bool draft,
                        char ret_uid[UUID_TEXT_MAX], struct err *err) ATTR_CHECK;

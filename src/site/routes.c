@@ -24,12 +24,14 @@ const struct route routes[] = {
     {GET, .path = "/", .handle = serve_root},
     {GET, .path = "/assets/{file}", .handle = serve_asset},
     {GET, .path = "/robots.txt", .handle = serve_robots},
+    {ALIKE, .path = "/runs/{uid}.svg", .handle = serve_run_card},
 
     /* pages that everybody sees */
     {ALIKE, .path = "/{lang}", .handle = serve_home, .title = SITE_HOME_TITLE},
     {GET, .path = "/{lang}/get-started", .handle = serve_start, .title = SITE_START_TITLE},
     {ALIKE, .path = "/{lang}/leaderboard", .handle = serve_board, .title = SITE_BOARD_TITLE},
     {ALIKE, .path = "/{lang}/runs", .handle = serve_runs, .title = SITE_RUNS_TITLE},
+    {ALIKE, .path = "/{lang}/runs/{uid}.svg", .handle = serve_run_card},
     {ALIKE, .path = "/{lang}/runs/{uid}", .handle = serve_run},
     {ALIKE, .path = "/{lang}/compare", .handle = serve_compare, .title = SITE_COMPARE_TITLE},
     {ALIKE, .path = "/{lang}/models", .handle = serve_models, .title = SITE_MODELS_TITLE},
@@ -58,12 +60,26 @@ const struct route routes[] = {
     {UPLOAD, .path = "/{lang}/dashboard/upload", .handle = serve_upload, .need = NEED_USER},
     {POST, .path = "/{lang}/dashboard/keys", .handle = serve_key_make, .need = NEED_USER},
     {POST, .path = "/{lang}/dashboard/keys/{id}", .handle = serve_key_revoke, .need = NEED_USER},
-    {POST, .path = "/{lang}/dashboard/setups/{id}", .handle = serve_setup_delete,
+    {POST, .path = "/{lang}/dashboard/setups", .handle = serve_setup_save, .need = NEED_USER},
+    {POST, .path = "/{lang}/dashboard/setups/{id}", .handle = serve_setup_change,
      .need = NEED_USER},
     {POST, .path = "/{lang}/runs/{uid}", .handle = serve_run_state, .need = NEED_USER},
+    {POST, .path = "/{lang}/runs/{uid}/setup", .handle = serve_run_setup, .need = NEED_USER},
+    {POST, .path = "/{lang}/runs/{uid}/report", .handle = serve_report_form, .need = NEED_USER},
     {GET, .path = "/{lang}/device", .handle = serve_device, .need = NEED_USER,
      .title = SITE_DEVICE_TITLE},
     {POST, .path = "/{lang}/device", .handle = serve_device_form, .need = NEED_USER},
+
+    /* moderation */
+    {GET, .path = "/{lang}/admin", .handle = serve_admin, .need = NEED_ADMIN,
+     .title = SITE_ADMIN_TITLE},
+    {POST, .path = "/{lang}/admin/runs/{uid}", .handle = serve_admin_run, .need = NEED_ADMIN},
+    {POST, .path = "/{lang}/admin/reports/{id}", .handle = serve_admin_report, .need = NEED_ADMIN},
+    {GET, .path = "/{lang}/admin/users", .handle = serve_admin_users, .need = NEED_ADMIN,
+     .title = SITE_ADMIN_USERS},
+    {POST, .path = "/{lang}/admin/users/{name}", .handle = serve_admin_user, .need = NEED_ADMIN},
+    {GET, .path = "/{lang}/admin/audit", .handle = serve_admin_audit, .need = NEED_ADMIN,
+     .title = SITE_ADMIN_AUDIT},
 
     /* the API */
     {UPLOADS, .method = METHOD_POST, .path = "/api/v1/runs", .handle = serve_api_run_create,
@@ -80,6 +96,8 @@ const struct route routes[] = {
      .api = &operation_revisions},
     {LIST, .path = "/api/v1/runs/{uid}/revisions/{n}", .handle = serve_api_revision_raw,
      .api = &operation_revision_raw},
+    {OWN, .method = METHOD_POST, .path = "/api/v1/runs/{uid}/reports", .handle = serve_api_report,
+     .api = &operation_report_add},
     {LIST, .path = "/api/v1/leaderboard", .handle = serve_api_board, .api = &operation_board},
     {LIST, .path = "/api/v1/models", .handle = serve_api_models, .api = &operation_models},
     {LIST, .path = "/api/v1/models/{organization}/{name}", .handle = serve_api_model,
@@ -137,6 +155,9 @@ static bool matches(const struct route *route, const struct request *r, struct r
             if (!ret->lang)
                 return false;
         } else if (*p == '{') {
+            size_t name = strcspn(p, "}") + 1, end = n - name, size = strlen(segment);
+            if (size < end || memcmp(segment + size - end, p + name, end) != 0)
+                return false;
             ret->args[ret->arg_count++] = segment;
         } else if (strlen(segment) != n || memcmp(segment, p, n) != 0) {
             return false;

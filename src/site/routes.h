@@ -1,6 +1,7 @@
 /* routes.h - what the site answers, one row each: the only place that knows addresses.
  *
- * A path is parts between slashes; "{x}" takes any one part, "{lang}" one of the languages' codes.
+ * A path is parts between slashes; "{x}" takes any one part, "{x}.svg" one that ends so (and gives
+ * it with its end), "{lang}" one of the languages' codes. The first row that fits is taken.
  * A row of the API points to what it takes and gives (api_operations.h). */
 #ifndef TOKGRID_SITE_ROUTES_H
 #define TOKGRID_SITE_ROUTES_H

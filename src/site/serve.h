@@ -25,6 +25,7 @@ void serve_user(struct visit *v);
 
 /* serve_run.c */
 void serve_run(struct visit *v);
+void serve_run_card(struct visit *v);
 void serve_run_state(struct visit *v);
 void serve_compare(struct visit *v);
 void serve_calculator(struct visit *v);
@@ -39,9 +40,25 @@ void serve_dashboard(struct visit *v);
 void serve_upload(struct visit *v);
 void serve_key_make(struct visit *v);
 void serve_key_revoke(struct visit *v);
-void serve_setup_delete(struct visit *v);
 void serve_device(struct visit *v);
 void serve_device_form(struct visit *v);
+
+/* serve_setups.c */
+void serve_setup_save(struct visit *v);
+void serve_setup_change(struct visit *v); /* makes it the default, or deletes it */
+void serve_run_setup(struct visit *v);    /* what a run was measured with, as a setup */
+
+/* serve_report.c */
+void serve_report_form(struct visit *v);
+void serve_api_report(struct visit *v);
+
+/* serve_admin.c */
+void serve_admin(struct visit *v);
+void serve_admin_run(struct visit *v);
+void serve_admin_report(struct visit *v);
+void serve_admin_users(struct visit *v);
+void serve_admin_user(struct visit *v);
+void serve_admin_audit(struct visit *v);
 
 /* serve_api_runs.c */
 void serve_api_run_create(struct visit *v);
@@ -95,8 +112,11 @@ bool serve_find_run(struct visit *v, const char *uid, struct store_run *ret);
 /* Its document as a result; *ret is to be released. */
 bool serve_load_result(struct visit *v, const char *uid, struct result *ret);
 
-/* Whether its owner may publish it: not what a moderator has to look at first. False: answered. */
-bool serve_may_publish(struct visit *v, const struct store_run *run);
+/* The dashboard, with a new key to show or a problem; either may be NULL. */
+void serve_show_dashboard(struct visit *v, const char *new_key, const char *problem, int status);
+
+/* "https://host" as the visitor called this site. */
+const char *serve_origin(struct visit *v);
 
 /* A number in the path. */
 bool serve_id(struct visit *v, const char *text, int64_t *ret);

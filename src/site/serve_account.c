@@ -111,7 +111,7 @@ void serve_sign_out(struct visit *v)
 
 /* ---- dashboard ------------------------------------------------------------------------------- */
 
-static void show_dashboard(struct visit *v, const char *new_key, const char *problem, int status)
+void serve_show_dashboard(struct visit *v, const char *new_key, const char *problem, int status)
 {
     struct dashboard_page p = {.new_key = new_key};
     struct store_page page;
@@ -132,7 +132,7 @@ static void show_dashboard(struct visit *v, const char *new_key, const char *pro
 
 void serve_dashboard(struct visit *v)
 {
-    show_dashboard(v, NULL, NULL, 200);
+    serve_show_dashboard(v, NULL, NULL, 200);
 }
 
 void serve_upload(struct visit *v)
@@ -145,7 +145,7 @@ void serve_upload(struct visit *v)
     if (!visit_limit(v, "upload", user, 120, 60 * MINUTE_MS))
         return;
     if (!file || !file->file_name || file->size == 0) {
-        show_dashboard(v, NULL, site_word(v->lang, SITE_UPLOAD_NONE), 400);
+        serve_show_dashboard(v, NULL, site_word(v->lang, SITE_UPLOAD_NONE), 400);
         return;
     }
     bool ok = publication_read(&p, file->value, file->size, &v->arena, &v->err) &&
@@ -154,7 +154,7 @@ void serve_upload(struct visit *v)
     if (ok || (v->err.code == ERR_EXISTS && *uid))
         visit_redirect(v, "/runs", uid);
     else if (v->err.code == ERR_FORMAT || v->err.code == ERR_LIMIT || v->err.code == ERR_EXISTS)
-        show_dashboard(v, NULL, arena_strdup(&v->arena, v->err.text), 422);
+        serve_show_dashboard(v, NULL, arena_strdup(&v->arena, v->err.text), 422);
     else
         visit_fail_err(v, &v->err);
 }
@@ -163,9 +163,9 @@ void serve_key_make(struct visit *v)
 {
     char key[STORE_KEY_TEXT_MAX];
     if (store_key_create(v->store, v->user.id, visit_form(v, "label"), key, &v->err))
-        show_dashboard(v, key, NULL, 200);
+        serve_show_dashboard(v, key, NULL, 200);
     else if (v->err.code == ERR_LIMIT || v->err.code == ERR_FORMAT)
-        show_dashboard(v, NULL, arena_strdup(&v->arena, v->err.text), 422);
+        serve_show_dashboard(v, NULL, arena_strdup(&v->arena, v->err.text), 422);
     else
         visit_fail_err(v, &v->err);
 }
@@ -176,17 +176,6 @@ void serve_key_revoke(struct visit *v)
     if (!serve_id(v, v->match.args[0], &id))
         return;
     if (!store_key_delete(v->store, v->user.id, id, &v->err))
-        visit_fail_err(v, &v->err);
-    else
-        visit_redirect(v, "/dashboard", NULL);
-}
-
-void serve_setup_delete(struct visit *v)
-{
-    int64_t id;
-    if (!serve_id(v, v->match.args[0], &id))
-        return;
-    if (!store_setup_delete(v->store, v->user.id, id, &v->err))
         visit_fail_err(v, &v->err);
     else
         visit_redirect(v, "/dashboard", NULL);

@@ -95,7 +95,6 @@ void serve_api_device_code(struct visit *v)
 {
     char device[STORE_TOKEN_MAX], user[STORE_USER_CODE_MAX];
     const char *label = api_value(v, "label");
-    const char *host = v->request->header[HEADER_HOST];
     if (!store_device_start(v->store, label && *label ? label : "tokgrid", device, user, &v->err)) {
         visit_fail_err(v, &v->err);
         return;
@@ -103,9 +102,7 @@ void serve_api_device_code(struct visit *v)
     const struct api_device answer = {
         .device_code = device,
         .user_code = user,
-        .verification_uri =
-            arena_printf(&v->arena, "%s://%s/en/device", v->request->secure ? "https" : "http",
-                         host ? host : "localhost"),
+        .verification_uri = arena_printf(&v->arena, "%s/en/device", serve_origin(v)),
         .expires_in = STORE_DEVICE_LIFE_MS / 1000,
         .interval = STORE_DEVICE_POLL_MS / 1000,
     };

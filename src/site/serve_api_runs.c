@@ -92,8 +92,7 @@ static bool check_revision(struct visit *v, const struct store_run *run)
         wrong = "a note goes with a new document, and a new document with a note";
     if (wrong)
         visit_fail(v, 400, "invalid", wrong, has_document || state ? "note" : "state");
-    return !wrong && (!state || strcmp(state, "public") != 0 || run->state == STORE_RUN_PUBLIC ||
-                      serve_may_publish(v, run));
+    return !wrong;
 }
 
 void serve_api_run_revise(struct visit *v)
@@ -107,6 +106,8 @@ void serve_api_run_revise(struct visit *v)
             answer_stored(v, 200, run.uid, &p);
         else if (v->err.code == ERR_EXISTS)
             api_fail_exists(v, arena_strdup(&v->arena, v->err.text), NULL);
+        else if (v->err.code == ERR_DENIED)
+            visit_fail(v, 403, "forbidden", site_word(v->lang, SITE_ERROR_MODERATED), NULL);
         else
             visit_fail_err(v, &v->err);
     }

@@ -56,7 +56,7 @@ void serve_api_calculator(struct visit *v)
     struct calculator_answer answer;
     const char *corrections = api_value(v, "corrections");
     calculator_init(&c);
-    bool ok = !corrections || calculator_set_corrections(&c, corrections, &v->err);
+    bool ok = !corrections || calculator_parse_corrections(corrections, &c.corrections, &v->err);
     for (size_t i = 0; ok && i < calculator_field_count; i++) {
         const char *name = params_calculator[i]->name;
         const char *value = api_value(v, name);

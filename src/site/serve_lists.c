@@ -80,14 +80,18 @@ void serve_home(struct visit *v)
     frame_release(&f);
 }
 
+const char *serve_origin(struct visit *v)
+{
+    const char *host = v->request->header[HEADER_HOST];
+    return arena_printf(&v->arena, "%s://%s", v->request->secure ? "https" : "http",
+                        host ? host : "localhost");
+}
+
 void serve_start(struct visit *v)
 {
     struct frame f;
-    const char *host = v->request->header[HEADER_HOST];
-    const char *origin = arena_printf(&v->arena, "%s://%s", v->request->secure ? "https" : "http",
-                                      host ? host : "localhost");
     visit_frame(v, &f);
-    page_start_write(&f, origin);
+    page_start_write(&f, serve_origin(v));
     frame_release(&f);
 }
 

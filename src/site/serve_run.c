@@ -6,6 +6,7 @@
 #include "base/num.h"
 #include "base/uuid.h"
 #include "model/gpu_bandwidth.h"
+#include "report/svg.h"
 #include "site/serve.h"
 #include "site/site_pages.h"
 
@@ -65,6 +66,24 @@ static const char *bound_query(struct visit *v, const struct store_run *run, con
                         r->hardware.gpu_count, run->uid);
 }
 
+/* The card of a run, as other sites embed it. */
+void serve_run_card(struct visit *v)
+{
+    static const char end[] = ".svg";
+    const char *name = v->match.args[0];
+    struct store_run run;
+    struct result result;
+    char *uid = arena_strndup(&v->arena, name, strlen(name) - (sizeof end - 1));
+    if (!serve_find_run(v, uid, &run) || !serve_load_result(v, uid, &result))
+        return;
+    const char *warning =
+        run.state == STORE_RUN_FLAGGED ? site_word(v->lang, SITE_SHARE_FLAGGED) : NULL;
+    v->response->type = "image/svg+xml";
+    if (!svg_write_card(&result, site_report_lang(v->lang), warning, &v->response->body))
+        visit_fail(v, 500, "internal", site_word(v->lang, SITE_ERROR_INTERNAL), NULL);
+    result_release(&result);
+}
+
 void serve_run(struct visit *v)
 {
     struct run_page p = {0};
@@ -82,24 +101,12 @@ void serve_run(struct visit *v)
     p.result = &result;
     p.own = v->signed_in && v->user.id == p.run.owner;
     p.bound_query = bound_query(v, &p.run, &result);
+    p.origin = serve_origin(v);
+    p.reported = v->signed_in && visit_query(v, "reported");
     visit_frame(v, &f);
     page_run_write(&f, &p);
     frame_release(&f);
     result_release(&result);
-}
-
-/* What an owner may not undo: a flag, by publishing anew. */
-bool serve_may_publish(struct visit *v, const struct store_run *run)
-{
-    struct store_flags flags;
-    if (!store_run_flags(v->store, run->id, &v->arena, &flags, &v->err)) {
-        visit_fail_err(v, &v->err);
-        return false;
-    }
-    if (run->state == STORE_RUN_DRAFT || (run->state == STORE_RUN_WITHDRAWN && flags.n == 0))
-        return true;
-    visit_fail(v, 403, "forbidden", site_word(v->lang, SITE_ERROR_MODERATED), NULL);
-    return false;
 }
 
 /* Its owner publishes or withdraws it. */
@@ -118,12 +125,12 @@ void serve_run_state(struct visit *v)
         visit_fail(v, 400, "invalid", site_word(v->lang, SITE_ERROR_FORM), "state");
         return;
     }
-    if (state == STORE_RUN_PUBLIC && !serve_may_publish(v, &run))
-        return;
-    if (!store_run_set_state(v->store, run.uid, state, "owner", &v->err))
-        visit_fail_err(v, &v->err);
-    else
+    if (store_run_set_state(v->store, run.uid, state, "owner", &v->err))
         visit_redirect(v, "/runs", run.uid);
+    else if (v->err.code == ERR_DENIED)
+        visit_fail(v, 403, "forbidden", site_word(v->lang, SITE_ERROR_MODERATED), NULL);
+    else
+        visit_fail_err(v, &v->err);
 }
 
 /* ---- several --------------------------------------------------------------------------------- */
@@ -179,6 +186,27 @@ void serve_compare(struct visit *v)
 
 /* ---- the calculator -------------------------------------------------------------------------- */
 
+/* A form sends one for each switch that is on, and "none" in any case; an address without any means
+ * all. */
+static bool read_corrections(const struct visit *v, int *bits, struct err *err)
+{
+    int sum = 0;
+    bool there = false;
+    for (size_t i = 0; i < v->request->query.count; i++) {
+        const struct param *param = &v->request->query.v[i];
+        int some;
+        if (strcmp(param->name, "corrections") != 0 || !*param->value)
+            continue;
+        if (!calculator_parse_corrections(param->value, &some, err))
+            return false;
+        there = true;
+        sum |= some;
+    }
+    if (there)
+        *bits = sum;
+    return true;
+}
+
 /* The query over the defaults: what is not there keeps its default. */
 static bool read_inputs(const struct visit *v, struct calculator *c, struct err *err)
 {
@@ -188,7 +216,13 @@ static bool read_inputs(const struct visit *v, struct calculator *c, struct err 
         if (value && !calculator_set(c, calculator_fields[i].name, value, err))
             return false;
     }
-    return calculator_check(c, err);
+    return read_corrections(v, &c->corrections, err) && calculator_check(c, err);
+}
+
+static void solve(struct predict_page *p)
+{
+    calculator_solve(&p->calculator, &p->answer);
+    calculator_solve_plain(&p->calculator, &p->plain);
 }
 
 void serve_calculator(struct visit *v)
@@ -199,7 +233,7 @@ void serve_calculator(struct visit *v)
     struct frame f;
     const char *uid = visit_query(v, "run");
     if (read_inputs(v, &p.calculator, &v->err))
-        calculator_solve(&p.calculator, &p.answer);
+        solve(&p);
     else
         p.problem = arena_strdup(&v->arena, v->err.text);
     if (!get_choices(v, &p.choices)) {

@@ -16,6 +16,12 @@
  * may be NULL. `owner`: with its state. */
 void put_run_card(struct frame *f, const struct store_run *run, const struct store_cells *cells);
 
+/* Its kind, whether it is verified, and its state when that is not public. */
+void put_run_badges(struct frame *f, const struct store_run *run);
+
+/* The mark of a flagged run, wherever one of its figures stands; nothing for others. */
+void put_flag_mark(struct frame *f, const struct store_run *run);
+
 /* The matrix as a picture of small squares. */
 void put_small_matrix(struct frame *f, const struct store_cells *cells);
 
@@ -59,10 +65,12 @@ void page_runs_write(struct frame *f, const struct runs_page *p);
 
 struct run_page {
     struct store_run run;
+    const char *origin; /* "https://host": of this site, for what is embedded elsewhere */
     const struct result *result;
     struct store_flags flags;
     struct store_revisions history;
-    bool own, reported;
+    bool own;
+    bool reported;           /* just now, by this visitor */
     const char *bound_query; /* the calculator with this run's values; NULL: not known */
 };
 bool page_run_write(struct frame *f, const struct run_page *p);
@@ -135,6 +143,43 @@ void page_user_write(struct frame *f, const struct user_page *p);
 void page_sign_in_write(struct frame *f, const char *user);
 void page_sign_up_write(struct frame *f, const char *user);
 
+/* Saved setups: page_setups.c. The body that the store keeps is a JSON object of these texts. */
+enum { SETUP_FIELDS = 6 };
+struct setup_field {
+    const char *name;
+    enum site_word word;
+};
+extern const struct setup_field setup_fields[SETUP_FIELDS];
+void put_setups(struct frame *f, const struct store_setups *setups);
+
+/* Moderation: page_admin.c. */
+void put_decision_form(struct frame *f, const struct store_run *run, bool on_its_page);
+/* Each flag with the cell it is about. `result` may be NULL: with it, figures are told in the
+ * page's language. */
+void put_flags(struct frame *f, const struct store_flags *flags, const char *uid,
+               const struct result *result);
+
+struct admin_page {
+    struct store_queue queue;
+    struct {
+        struct store_flags flags;
+        struct store_reports reports;
+    } * parts; /* one for each row */
+};
+void page_admin_write(struct frame *f, const struct admin_page *p);
+
+struct admin_users_page {
+    const char *prefix; /* NULL: all */
+    struct store_users users;
+};
+void page_admin_users_write(struct frame *f, const struct admin_users_page *p);
+
+struct admin_audit_page {
+    struct store_audit_filter filter;
+    struct store_audit log;
+};
+void page_admin_audit_write(struct frame *f, const struct admin_audit_page *p);
+
 struct dashboard_page {
     struct store_keys keys;
     struct store_runs runs;
@@ -152,7 +197,8 @@ void page_device_write(struct frame *f, const struct device_page *p);
 struct predict_page {
     struct calculator calculator;
     struct calculator_answer answer;
-    const char *problem; /* with the inputs; then there is no answer */
+    struct calculator_answer plain; /* without any correction */
+    const char *problem;            /* with the inputs; then there is no answer */
     struct store_runs choices;
     const struct result *measured; /* laid over; NULL */
     const char *measured_uid;

@@ -229,6 +229,16 @@ static const char *own_path(struct visit *v)
     return path;
 }
 
+/* What waits for a moderator is told on every page; that it cannot be told breaks none. */
+static int64_t count_waiting(struct visit *v)
+{
+    int64_t n = 0;
+    struct err err;
+    if (!store_queue_count(v->store, &n, &err) && v->log)
+        v->log(err.text);
+    return n;
+}
+
 void visit_frame(struct visit *v, struct frame *f)
 {
     frame_init(f, v->lang, &v->response->body);
@@ -238,6 +248,7 @@ void visit_frame(struct visit *v, struct frame *f)
     f->csrf = v->csrf;
     f->viewer = v->signed_in ? v->user.name : NULL;
     f->viewer_is_admin = v->signed_in && v->user.admin;
+    f->waiting = f->viewer_is_admin ? count_waiting(v) : 0;
 }
 
 void visit_json(struct visit *v, int status, json_t *document)

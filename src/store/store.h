@@ -124,6 +124,7 @@ bool store_user_check(struct store *s, const char *name, const char *password, s
 /* Ends every session of the user. */
 bool store_user_set_password(struct store *s, int64_t user, const char *password,
                              struct err *err) ATTR_CHECK;
+/* ERR_DENIED, here and below, when nobody would be left who can sign in and is an admin. */
 bool store_user_set_admin(struct store *s, int64_t user, bool admin, struct err *err) ATTR_CHECK;
 /* Disabling ends every session; the keys stay and do not work. */
 bool store_user_set_disabled(struct store *s, int64_t user, bool disabled,
@@ -134,8 +135,9 @@ struct store_users {
     size_t n;
     char next[STORE_CURSOR_MAX]; /* "" after the last page, here and in every list below */
 };
-bool store_users(struct store *s, const struct store_page *page, struct arena *a,
-                 struct store_users *ret, struct err *err) ATTR_CHECK; /* by name */
+/* By name; only those that begin with `prefix`, whatever the case (NULL or "": all). */
+bool store_users(struct store *s, const char *prefix, const struct store_page *page,
+                 struct arena *a, struct store_users *ret, struct err *err) ATTR_CHECK;
 
 /* Whether this name could be a user's; ERR_FORMAT says what is wrong. */
 bool store_name_check(const char *name, struct err *err) ATTR_CHECK;
@@ -301,7 +303,8 @@ bool store_run_revise(struct store *s, const char *uid, const struct store_run_n
 /* Removes the run and all its documents for good. */
 bool store_run_delete(struct store *s, const char *uid, struct err *err) ATTR_CHECK;
 
-/* Public becomes flagged while the run has flags. */
+/* The owner's decision. A draft that has flags is published as flagged. What was published before
+ * and has flags is not made public again: ERR_DENIED, a moderator has to look at it. */
 bool store_run_set_state(struct store *s, const char *uid, enum store_run_state state,
                          const char *reason, struct err *err) ATTR_CHECK;
 bool store_run_set_verified(struct store *s, const char *uid, bool verified,
@@ -587,6 +590,8 @@ bool store_setups(struct store *s, int64_t user, struct arena *a, struct store_s
 /* Makes or replaces the one of that name; a default takes that from the others. */
 bool store_setup_put(struct store *s, int64_t user, const char *name, const char *body,
                      bool is_default, int64_t *ret_id, struct err *err) ATTR_CHECK;
+bool store_setup_set_default(struct store *s, int64_t user, int64_t setup,
+                             struct err *err) ATTR_CHECK;
 bool store_setup_delete(struct store *s, int64_t user, int64_t setup, struct err *err) ATTR_CHECK;
 
 /* ---- idempotent requests --------------------------------------------------------------------- */
@@ -655,6 +660,9 @@ bool store_report_add(struct store *s, const char *run_uid, const char *reason, 
                       struct err *err) ATTR_CHECK;
 bool store_reports(struct store *s, bool open, const struct store_page *page, struct arena *a,
                    struct store_reports *ret, struct err *err) ATTR_CHECK; /* oldest first */
+/* The open ones of one run, oldest first, STORE_PAGE_MAX at most. */
+bool store_run_reports(struct store *s, int64_t run, struct arena *a, struct store_reports *ret,
+                       struct err *err) ATTR_CHECK;
 bool store_report_resolve(struct store *s, int64_t report, const char *resolution,
                           struct err *err) ATTR_CHECK;
 
@@ -671,10 +679,24 @@ struct store_queue {
 };
 bool store_queue(struct store *s, const struct store_page *page, struct arena *a,
                  struct store_queue *ret, struct err *err) ATTR_CHECK;
-/* The moderator's decision: a state to put it in (its own to leave it), and why. Public takes its
- * flags away. */
+/* Counted up to here: it is asked for with every page of a moderator's. */
+enum { STORE_WAITING_MAX = 1000 };
+bool store_queue_count(struct store *s, int64_t *ret, struct err *err) ATTR_CHECK;
+/* The moderator's decision, and why: a state to put it in (its own to leave it). Public takes its
+ * flags away; of a run that is withdrawn that is all, its owner may publish it then. Flagged and
+ * withdrawn need a reason, which becomes a flag of the run with the code STORE_FLAG_MODERATOR: it
+ * survives revisions, and keeps the owner from publishing anew. A draft is its owner's alone:
+ * ERR_DENIED. */
+#define STORE_FLAG_MODERATOR "moderator"
 bool store_run_reviewed(struct store *s, const char *uid, enum store_run_state state,
                         const char *reason, struct err *err) ATTR_CHECK;
+
+/* The same by the names of buttons and commands, and the two that say whether somebody has checked
+ * a run: "accept", "flag", "withdraw", "verify", "unverify". ERR_FORMAT: there is no such decision.
+ */
+extern const char *const store_decisions[]; /* ends with NULL */
+bool store_run_decide(struct store *s, const char *uid, const char *decision, const char *reason,
+                      struct err *err) ATTR_CHECK;
 
 struct store_audit_row {
     int64_t id, at_ms;
@@ -689,9 +711,14 @@ struct store_audit {
     size_t n;
     char next[STORE_CURSOR_MAX];
 };
-/* `target` NULL: everything. */
-bool store_audit(struct store *s, const char *target, const struct store_page *page,
-                 struct arena *a, struct store_audit *ret, struct err *err) ATTR_CHECK;
+struct store_audit_filter {
+    const char *target, *action, *user; /* exactly; NULL: any. `user` is the actor's name */
+};
+/* `filter` NULL: everything. */
+bool store_audit(struct store *s, const struct store_audit_filter *filter,
+                 const struct store_page *page, struct arena *a, struct store_audit *ret,
+                 struct err *err) ATTR_CHECK;
+extern const char *const store_audit_actions[]; /* what the log may hold; ends with NULL */
 /* For what happens outside this layer, such as a failed sign-in. */
 bool store_audit_add(struct store *s, const char *action, const char *target, const char *detail,
                      struct err *err) ATTR_CHECK;

@@ -102,6 +102,23 @@ bool store_reports(struct store *s, bool open, const struct store_page *page, st
     return true;
 }
 
+bool store_run_reports(struct store *s, int64_t run, struct arena *a, struct store_reports *ret,
+                       struct err *err)
+{
+    struct db_rows rows;
+    struct store_reports list = {0};
+
+    if (!DB_QUERY(s->db, &rows, err,
+                  REPORT_SELECT " WHERE p.run_id = ? AND p.resolved_ms = 0 ORDER BY p.id LIMIT ?",
+                  db_int(run), db_int(STORE_PAGE_MAX)))
+        return false;
+    READ_ALL(&rows, a, &list, STORE_PAGE_MAX, read_report(&rows, a, &list.v[list.n]));
+    if (!db_end(&rows, err))
+        return false;
+    *ret = list;
+    return true;
+}
+
 static bool resolve_report(struct store *s, int64_t report, const char *resolution, struct err *err)
 {
     int64_t changed = 0;
@@ -165,7 +182,31 @@ bool store_queue(struct store *s, const struct store_page *page, struct arena *a
     return true;
 }
 
+bool store_queue_count(struct store *s, int64_t *ret, struct err *err)
+{
+    struct db_rows rows;
+
+    if (!DB_QUERY(s->db, &rows, err,
+                  "SELECT COUNT(*) FROM (SELECT t.id FROM run t WHERE t.waiting = 1 AND t.id > 0 "
+                  "ORDER BY t.id LIMIT ?) i",
+                  db_int(STORE_WAITING_MAX)))
+        return false;
+    int64_t n = db_next(&rows) ? db_get_int(&rows) : 0;
+    if (!db_end(&rows, err))
+        return false;
+    *ret = n;
+    return true;
+}
+
 /* ---- the audit log ---- */
+
+const char *const store_audit_actions[] = {
+    "run.add",          "run.revise",    "run.state",      "run.review",     "run.verify",
+    "run.not_verified", "run.delete",    "report.add",     "report.resolve", "user.create",
+    "user.password",    "user.admin",    "user.not_admin", "user.disable",   "user.enable",
+    "session.refuse",   "key.create",    "key.delete",     "device.approve", "device.deny",
+    "setup.put",        "setup.default", "setup.delete",   "model.base",     NULL,
+};
 
 bool store_audit_add(struct store *s, const char *action, const char *target, const char *detail,
                      struct err *err)
@@ -192,28 +233,59 @@ static void read_audit(struct db_rows *rows, struct arena *a, struct store_audit
     "SELECT x.id, x.at_ms, u.name, x.address, x.action, x.target, x.detail FROM audit x "          \
     "LEFT JOIN users u ON u.id = x.user_id WHERE x.id < ?"
 
-bool store_audit(struct store *s, const char *target, const struct store_page *page,
-                 struct arena *a, struct store_audit *ret, struct err *err)
+/* What was asked for, as conditions; false: there is no such user. */
+static bool narrow(struct store *s, const struct store_audit_filter *f, struct arena *a,
+                   struct db_pieces *p, bool *ret_any, struct err *err)
 {
+    struct store_user user;
+
+    *ret_any = true;
+    if (f->target)
+        DB_ADD(p, " AND x.target = ?", db_text(f->target));
+    if (f->action)
+        DB_ADD(p, " AND x.action = ?", db_text(f->action));
+    if (!f->user)
+        return true;
+    if (store_user_by_name(s, f->user, a, &user, err)) {
+        DB_ADD(p, " AND x.user_id = ?", db_int(user.id));
+        return true;
+    }
+    *ret_any = false;
+    return err->code == ERR_NOT_FOUND;
+}
+
+static bool read_audits(struct db_rows *rows, const struct pager *p, struct arena *a,
+                        struct store_audit *list, struct err *err)
+{
+    READ_ALL(rows, a, list, p->limit, read_audit(rows, a, &list->v[list->n]));
+    if (list->n > 0 && db_next(rows))
+        pager_next(p, 0, list->v[list->n - 1].id, list->next);
+    return db_end(rows, err);
+}
+
+bool store_audit(struct store *s, const struct store_audit_filter *filter,
+                 const struct store_page *page, struct arena *a, struct store_audit *ret,
+                 struct err *err)
+{
+    static const struct store_audit_filter everything;
+    const struct store_audit_filter *f = filter ? filter : &everything;
     struct pager p;
     struct db_rows rows;
+    struct db_pieces pieces;
     struct store_audit list = {0};
+    uint32_t hash = pager_hash(pager_hash(pager_hash(9, f->target), f->action), f->user);
+    bool any;
 
-    if (!pager_init(&p, page, pager_hash(9, target), err))
+    if (!pager_init(&p, page, hash, err))
         return false;
-    int64_t before = p.begun ? p.id : INT64_MAX;
-    bool asked = target ? DB_QUERY(s->db, &rows, err,
-                                   AUDIT_SELECT " AND x.target = ? ORDER BY x.id DESC LIMIT ?",
-                                   db_int(before), db_text(target), pager_limit(&p))
-                        : DB_QUERY(s->db, &rows, err, AUDIT_SELECT " ORDER BY x.id DESC LIMIT ?",
-                                   db_int(before), pager_limit(&p));
-    if (!asked)
-        return false;
-    READ_ALL(&rows, a, &list, p.limit, read_audit(&rows, a, &list.v[list.n]));
-    if (list.n > 0 && db_next(&rows))
-        pager_next(&p, 0, list.v[list.n - 1].id, list.next);
-    if (!db_end(&rows, err))
-        return false;
-    *ret = list;
-    return true;
+    db_pieces_init(&pieces);
+    DB_ADD(&pieces, AUDIT_SELECT, db_int(p.begun ? p.id : INT64_MAX));
+    bool fine = narrow(s, f, a, &pieces, &any, err);
+    DB_ADD(&pieces, " ORDER BY x.id DESC LIMIT ?", pager_limit(&p));
+    if (fine && any)
+        fine = db_pieces_query(s->db, &pieces, &rows, err) && read_audits(&rows, &p, a, &list, err);
+    db_pieces_release(&pieces);
+    if (fine)
+        *ret = list;
+    return fine;
 }

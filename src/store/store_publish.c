@@ -118,15 +118,29 @@ static bool hold_run(struct store *s, const char *uid, struct held *ret, struct 
     return ret->id || store_no_such(err, "run", uid);
 }
 
+/* A moderator's word stays, whatever the document says now. */
+static bool count_kept_flags(struct store *s, int64_t run, int64_t *ret, struct err *err)
+{
+    struct db_rows rows;
+
+    if (!DB_RUN(s->db, err, "DELETE FROM flag WHERE run_id = ? AND code <> ?", db_int(run),
+                db_text(STORE_FLAG_MODERATOR)) ||
+        !DB_QUERY(s->db, &rows, err, "SELECT COUNT(*) FROM flag WHERE run_id = ?", db_int(run)))
+        return false;
+    *ret = db_next(&rows) ? db_get_int(&rows) : 0;
+    return db_end(&rows, err);
+}
+
 static bool revise_run(struct store *s, const char *uid, struct draft *d, const char *note,
                        struct arena *a, struct err *err)
 {
     struct held h;
     const char *other;
+    int64_t kept;
 
-    if (!hold_run(s, uid, &h, err))
+    if (!hold_run(s, uid, &h, err) || !count_kept_flags(s, h.id, &kept, err))
         return false;
-    enum store_run_state state = flagged_state(h.state, (int64_t)d->in->flag_count);
+    enum store_run_state state = flagged_state(h.state, (int64_t)d->in->flag_count + kept);
     if (!same_document(s, d, h.id, a, &other, err))
         return false;
     if (other)
@@ -134,8 +148,9 @@ static bool revise_run(struct store *s, const char *uid, struct draft *d, const 
     return (!store_run_is_listed(h.state) || ranks_remove(s, h.id, err)) &&
            draft_resolve(s, d, a, err) &&
            DB_RUN(s->db, err, "DELETE FROM cell WHERE run_id = ?", db_int(h.id)) &&
-           DB_RUN(s->db, err, "DELETE FROM flag WHERE run_id = ?", db_int(h.id)) &&
            draft_update_run(s, d, h.id, state, h.revision + 1, err) &&
+           DB_RUN(s->db, err, "UPDATE run SET flag_count = flag_count + ? WHERE id = ?",
+                  db_int(kept), db_int(h.id)) &&
            draft_insert_parts(s, d, h.id, h.revision + 1, note, err) &&
            count_state(s, h.state, -1, err) && count_state(s, state, 1, err) &&
            (!store_run_is_listed(state) || ranks_add(s, h.id, err)) &&
@@ -200,6 +215,8 @@ static bool set_state(struct store *s, const char *uid, enum store_run_state sta
 
     if (!hold_run(s, uid, &h, err))
         return false;
+    if (state == STORE_RUN_PUBLIC && h.flags > 0 && h.state != STORE_RUN_DRAFT)
+        return err_set(err, ERR_DENIED, "this run is flagged: a moderator has to look at it");
     if (state == STORE_RUN_PUBLIC)
         state = flagged_state(state, h.flags);
     buf_init(&detail, DETAIL_MAX_BYTES);
@@ -218,34 +235,65 @@ bool store_run_set_state(struct store *s, const char *uid, enum store_run_state 
     return db_begin(s->db, err) && db_finish(s->db, set_state(s, uid, state, reason, err), err);
 }
 
+static bool clear_flags(struct store *s, int64_t run, struct err *err)
+{
+    return DB_RUN(s->db, err, "DELETE FROM flag WHERE run_id = ?", db_int(run)) &&
+           DB_RUN(s->db, err, "UPDATE cell SET flagged = 0 WHERE run_id = ? AND flagged = 1",
+                  db_int(run)) &&
+           DB_RUN(s->db, err, "UPDATE run SET flag_count = 0 WHERE id = ?", db_int(run));
+}
+
+static bool add_flag(struct store *s, int64_t run, const char *text, struct err *err)
+{
+    return DB_RUN(s->db, err,
+                  "INSERT INTO flag (run_id, code, text, context_tokens, concurrency) "
+                  "VALUES (?, ?, ?, -1, 0)",
+                  db_int(run), db_text(STORE_FLAG_MODERATOR), db_text(text)) &&
+           DB_RUN(s->db, err, "UPDATE run SET flag_count = flag_count + 1 WHERE id = ?",
+                  db_int(run));
+}
+
+static bool settle_reports(struct store *s, int64_t run, const char *reason, struct err *err)
+{
+    return DB_RUN(s->db, err,
+                  "UPDATE report SET resolved_ms = ?, resolver_id = ?, resolution = ? "
+                  "WHERE run_id = ? AND resolved_ms = 0",
+                  db_int(store_now_ms(s)), db_id(s->actor), db_text(reason), db_int(run)) &&
+           DB_RUN(s->db, err, "UPDATE run SET waiting = 0, report_count = 0 WHERE id = ?",
+                  db_int(run));
+}
+
 static bool review(struct store *s, const char *uid, enum store_run_state state, const char *reason,
                    struct err *err)
 {
     struct held h;
-    int64_t now = store_now_ms(s);
+    struct buf detail;
 
     if (!hold_run(s, uid, &h, err))
         return false;
-    if (state == STORE_RUN_PUBLIC &&
-        (!DB_RUN(s->db, err, "DELETE FROM flag WHERE run_id = ?", db_int(h.id)) ||
-         !DB_RUN(s->db, err, "UPDATE cell SET flagged = 0 WHERE run_id = ? AND flagged = 1",
-                 db_int(h.id)) ||
-         !DB_RUN(s->db, err, "UPDATE run SET flag_count = 0 WHERE id = ?", db_int(h.id))))
+    if (h.state == STORE_RUN_DRAFT)
+        return err_set(err, ERR_DENIED, "this run is a draft: only its owner can publish it");
+    bool accepted = state == STORE_RUN_PUBLIC;
+    if (!(accepted ? clear_flags(s, h.id, err) : add_flag(s, h.id, reason, err)))
         return false;
-    return move_run(s, &h, state, err) &&
-           DB_RUN(s->db, err,
-                  "UPDATE report SET resolved_ms = ?, resolver_id = ?, resolution = ? "
-                  "WHERE run_id = ? AND resolved_ms = 0",
-                  db_int(now), db_id(s->actor), db_text(reason), db_int(h.id)) &&
-           DB_RUN(s->db, err, "UPDATE run SET waiting = 0, report_count = 0 WHERE id = ?",
-                  db_int(h.id)) &&
-           store_audit_add(s, "run.review", uid, reason ? reason : store_run_state_name(state),
-                           err);
+    if (accepted && h.state == STORE_RUN_WITHDRAWN)
+        state = STORE_RUN_WITHDRAWN;
+    buf_init(&detail, DETAIL_MAX_BYTES);
+    buf_addf(&detail, "%s%s%s", accepted ? "accepted" : store_run_state_name(state),
+             reason ? ": " : "", reason ? reason : "");
+    bool fine = move_run(s, &h, state, err) && settle_reports(s, h.id, reason, err) &&
+                store_audit_add(s, "run.review", uid, detail.p, err);
+    buf_release(&detail);
+    return fine;
 }
 
 bool store_run_reviewed(struct store *s, const char *uid, enum store_run_state state,
                         const char *reason, struct err *err)
 {
+    if (state == STORE_RUN_DRAFT)
+        return err_set(err, ERR_FORMAT, "a moderator makes no drafts");
+    if (!reason && state != STORE_RUN_PUBLIC)
+        return err_set(err, ERR_FORMAT, "the reason is missing: its owner will read it");
     if (reason && !store_text_check("the reason", reason, NOTE_MAX_BYTES, err))
         return false;
     return db_begin(s->db, err) && db_finish(s->db, review(s, uid, state, reason, err), err);
@@ -266,4 +314,22 @@ static bool set_verified(struct store *s, const char *uid, bool verified, struct
 bool store_run_set_verified(struct store *s, const char *uid, bool verified, struct err *err)
 {
     return db_begin(s->db, err) && db_finish(s->db, set_verified(s, uid, verified, err), err);
+}
+
+const char *const store_decisions[] = {"accept", "flag", "withdraw", "verify", "unverify", NULL};
+
+bool store_run_decide(struct store *s, const char *uid, const char *decision, const char *reason,
+                      struct err *err)
+{
+    static const enum store_run_state states[] = {STORE_RUN_PUBLIC, STORE_RUN_FLAGGED,
+                                                  STORE_RUN_WITHDRAWN};
+    size_t i = 0;
+
+    while (store_decisions[i] && strcmp(store_decisions[i], decision) != 0)
+        i++;
+    if (!store_decisions[i])
+        return err_set(err, ERR_FORMAT, "accept, flag, withdraw, verify or unverify is expected");
+    if (i < ARRAY_LEN(states))
+        return store_run_reviewed(s, uid, states[i], reason, err);
+    return store_run_set_verified(s, uid, i == ARRAY_LEN(states), err);
 }

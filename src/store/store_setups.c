@@ -80,6 +80,29 @@ bool store_setup_put(struct store *s, int64_t user, const char *name, const char
            db_finish(s->db, put_setup(s, user, name, body, is_default, ret_id, err), err);
 }
 
+static bool set_default(struct store *s, int64_t user, int64_t setup, struct err *err)
+{
+    int64_t changed = 0;
+    char name[32];
+
+    snprintf(name, sizeof name, "%lld", (long long)setup);
+    if (!DB_RUN(s->db, err,
+                "UPDATE setup SET is_default = 0 WHERE user_id = ? AND is_default = 1 AND id <> ?",
+                db_int(user), db_int(setup)) ||
+        !DB_CHANGE(s->db, &changed, err,
+                   "UPDATE setup SET is_default = 1 WHERE id = ? AND user_id = ?", db_int(setup),
+                   db_int(user)))
+        return false;
+    if (changed == 0)
+        return store_no_such(err, "setup", name);
+    return store_audit_add(s, "setup.default", name, NULL, err);
+}
+
+bool store_setup_set_default(struct store *s, int64_t user, int64_t setup, struct err *err)
+{
+    return db_begin(s->db, err) && db_finish(s->db, set_default(s, user, setup, err), err);
+}
+
 bool store_setup_delete(struct store *s, int64_t user, int64_t setup, struct err *err)
 {
     int64_t changed = 0;

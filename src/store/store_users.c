@@ -193,6 +193,30 @@ bool store_user_set_password(struct store *s, int64_t user, const char *password
     return db_finish(s->db, fine, err);
 }
 
+/* Whether this user is a moderator who can sign in, and the only one. The lock comes first: two who
+ * take each other's right away at the same moment must not both succeed. */
+static bool keep_a_moderator(struct store *s, int64_t user, struct err *err)
+{
+    struct db_rows rows;
+    bool is_one = false, others = false;
+
+    if (!store_lock_visible(s, err) ||
+        !DB_QUERY(s->db, &rows, err,
+                  "SELECT id FROM users WHERE admin = 1 AND disabled = 0 AND password IS NOT NULL"))
+        return false;
+    while (db_next(&rows)) {
+        if (db_get_int(&rows) == user)
+            is_one = true;
+        else
+            others = true;
+    }
+    if (!db_end(&rows, err))
+        return false;
+    return !is_one || others ||
+           err_set(err, ERR_DENIED,
+                   "this is the last moderator: make another user a moderator first");
+}
+
 bool store_user_set_admin(struct store *s, int64_t user, bool admin, struct err *err)
 {
     int64_t changed = 0;
@@ -200,6 +224,7 @@ bool store_user_set_admin(struct store *s, int64_t user, bool admin, struct err 
     if (!db_begin(s->db, err))
         return false;
     bool fine =
+        (admin || keep_a_moderator(s, user, err)) &&
         DB_CHANGE(s->db, &changed, err, "UPDATE users SET admin = ? WHERE id = ?", db_int(admin),
                   db_int(user)) &&
         changed_user(s, user, changed, admin ? "user.admin" : "user.not_admin", false, err) &&
@@ -214,25 +239,28 @@ bool store_user_set_disabled(struct store *s, int64_t user, bool disabled, struc
     if (!db_begin(s->db, err))
         return false;
     bool fine =
+        (!disabled || keep_a_moderator(s, user, err)) &&
         DB_CHANGE(s->db, &changed, err, "UPDATE users SET disabled = ? WHERE id = ?",
                   db_int(disabled), db_int(user)) &&
         changed_user(s, user, changed, disabled ? "user.disable" : "user.enable", disabled, err);
     return db_finish(s->db, fine, err);
 }
 
-bool store_users(struct store *s, const struct store_page *page, struct arena *a,
-                 struct store_users *ret, struct err *err)
+bool store_users(struct store *s, const char *prefix, const struct store_page *page,
+                 struct arena *a, struct store_users *ret, struct err *err)
 {
+    const char *first = store_key_of(a, prefix ? prefix : "");
+    const char *last = arena_printf(a, "%s~", first); /* '~' sorts behind all that names hold */
     struct pager p;
     struct db_rows rows;
     struct store_users list = {0};
 
-    if (!pager_init(&p, page, pager_hash(0, "users"), err) ||
+    if (!pager_init(&p, page, pager_hash(pager_hash(0, "users"), first), err) ||
         !DB_QUERY(s->db, &rows, err,
                   "SELECT " USER_COLUMNS " FROM users u WHERE u.name_key > "
                   "COALESCE((SELECT x.name_key FROM users x WHERE x.id = ?), '') "
-                  "ORDER BY u.name_key LIMIT ?",
-                  db_int(p.id), pager_limit(&p)))
+                  "AND u.name_key >= ? AND u.name_key < ? ORDER BY u.name_key LIMIT ?",
+                  db_int(p.id), db_text(first), db_text(last), pager_limit(&p)))
         return false;
     READ_ALL(&rows, a, &list, p.limit, read_user(&rows, a, &list.v[list.n]));
     if (db_next(&rows))

@@ -37,7 +37,7 @@ static void render(const struct result *r)
     }
     buf_reset(&b);
     if (!markdown_write(r, langs[1], &b) || !csv_write(r, &b) || !page_write(r, &english, &b) ||
-        !svg_write_card(r, NULL, &b))
+        !svg_write_card(r, NULL, NULL, &b))
         abort();
     for (int kind = 0; kind < CHART_KINDS; kind++)
         svg_write_chart(r, (enum chart_kind)kind, NULL, &b);

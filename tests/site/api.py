@@ -315,6 +315,17 @@ def setup_delete(w: World) -> None:
     w.expect(404, "deleteSetup", str(row["id"]), key=w.key)
 
 
+def report_run(w: World) -> None:
+    body = {"reason": "implausible", "text": "faster than its memory"}
+    report = w.expect(201, "reportRun", w.uid, key=w.other_key, body=body)
+    expect(report == {"run": w.uid, **body}, f"{report}")
+    report = w.expect(201, "reportRun", w.uid, key=w.other_key, body={"reason": "spam"})
+    expect(report["text"] == "", f"{report}")
+    w.expect(400, "reportRun", w.uid, key=w.other_key, body={"reason": "dislike"})
+    w.expect(400, "reportRun", w.uid, key=w.other_key, body={**body, "text": "x" * 5000})
+    w.expect(410, "reportRun", w.gone, key=w.other_key, body=body)
+
+
 def device_code(w: World) -> None:
     w.expect(200, "beginDeviceLogin")
     w.expect(200, "beginDeviceLogin", body={"label": "bench-box"})
@@ -359,6 +370,7 @@ REPLAYS: dict[str, Callable[[World], None]] = {
     "listKeys": keys,
     "createKey": key_create,
     "deleteKey": key_delete,
+    "reportRun": report_run,
     "listSetups": setups,
     "putSetup": setup_put,
     "deleteSetup": setup_delete,

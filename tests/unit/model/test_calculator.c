@@ -205,6 +205,8 @@ static void test_json(void **state)
     assert_true(json_is_null(json_at(root, "memory_batch")));
     assert_string_equal(json_string_at(root, "state"), "usable");
     assert_int_equal(json_array_size(json_at(root, "inputs.corrections")), 4);
+    assert_string_equal(json_string_at(root, "plain.state"), "usable");
+    assert_true(json_number_at(root, "plain.single.session_tok_s", &v) && v > 0);
     json_decref(root);
     buf_release(&out);
 }
@@ -230,13 +232,55 @@ static void test_monotone(void **state)
     }
 }
 
+static void test_corrections(void **state)
+{
+    static const struct {
+        const char *list;
+        int bits; /* -1: refused */
+    } cases[] = {
+        {"all", CORRECT_ALL},
+        {"none", 0},
+        {"none,split", CORRECT_SPLIT},
+        {"kv-per-pass,exact_rate", CORRECT_KV_PASS | CORRECT_RATE},
+        {"compute", CORRECT_COMPUTE},
+        {"", 0},
+        {"split,", -1},
+        {"kv", -1},
+    };
+    struct err err;
+    int bits;
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        bool ok = calculator_parse_corrections(cases[i].list, &bits, &err);
+        if (ok != (cases[i].bits >= 0) || (ok && bits != cases[i].bits))
+            fail_msg("'%s': %d, %d", cases[i].list, ok, bits);
+    }
+}
+
+/* The plain figures are the golden ones, whatever is switched on. */
+static void test_plain(void **state)
+{
+    struct calculator c;
+    struct calculator_answer a, plain;
+    (void)state;
+    calculator_init(&c);
+    set_all(&c, SPECULATIVE);
+    calculator_solve(&c, &a);
+    calculator_solve_plain(&c, &plain);
+    assert_true(fabs(plain.single.session_tok_s - 79.3308) < 1e-4);
+    assert_true(fabs(plain.best.aggregate_tok_s - 162.2534) < 1e-4);
+    assert_true(a.single.session_tok_s > plain.single.session_tok_s);
+    assert_int_equal(c.corrections, CORRECT_ALL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_figures),         cmocka_unit_test(test_advice),
         cmocka_unit_test(test_prefill),         cmocka_unit_test(test_link),
         cmocka_unit_test(test_what_is_refused), cmocka_unit_test(test_json),
-        cmocka_unit_test(test_monotone),
+        cmocka_unit_test(test_monotone),        cmocka_unit_test(test_corrections),
+        cmocka_unit_test(test_plain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

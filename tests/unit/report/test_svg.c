@@ -34,21 +34,21 @@ static void test_card(void **state)
                                      "Requests queued",
                                      NULL};
     static const char *const zh[] = {"Qwen3.5-27B-AWQ-4bit，运行于 RTX 3090 24GB", "超出容量",
-                                     "持续解码 · ", NULL};
+                                     "持续解码 · ", "<!> 可疑", NULL};
     struct result r;
     struct buf b;
     (void)state;
     buf_init(&b, 1 << 20);
     published_read("qwen3.5-27b", &r);
-    assert_true(svg_write_card(&r, NULL, &b));
+    assert_true(svg_write_card(&r, NULL, NULL, &b));
     assert_non_null(strstr(b.p, "width=\"1200\" height=\"630\" viewBox=\"0 0 1200 630\""));
     expect_text(&b, en);
     buf_reset(&b);
-    assert_true(svg_write_card(&r, lang_find("zh"), &b));
+    assert_true(svg_write_card(&r, lang_find("zh"), "<!> 可疑", &b));
     expect_text(&b, zh);
     buf_release(&b);
     buf_init(&b, 100);
-    assert_false(svg_write_card(&r, NULL, &b));
+    assert_false(svg_write_card(&r, NULL, NULL, &b));
     buf_release(&b);
     result_release(&r);
 }
@@ -68,7 +68,7 @@ static void test_large_matrix_is_thinned_out(void **state)
             result_add_cell_take(&r, &c);
         }
     }
-    assert_true(svg_write_card(&r, NULL, &b));
+    assert_true(svg_write_card(&r, NULL, NULL, &b));
     size_t rects = 0;
     for (const char *p = b.p; (p = strstr(p, "<rect rx")); p++)
         rects++;
@@ -196,7 +196,7 @@ static void test_odd_figures(void **state)
             assert_null(strstr(b.p, "inf"));
         }
         buf_reset(&b);
-        assert_true(svg_write_card(&r, NULL, &b));
+        assert_true(svg_write_card(&r, NULL, NULL, &b));
         result_release(&r);
     }
     buf_release(&b);
@@ -211,7 +211,7 @@ static void test_hostile(void **state)
     (void)state;
     buf_init(&b, 1 << 22);
     hostile_result(&r, text);
-    assert_true(svg_write_card(&r, NULL, &b));
+    assert_true(svg_write_card(&r, NULL, NULL, &b));
     assert_harmless(&b, false);
     assert_null(strstr(b.p, "<script"));
     markup_read(&m, b.p);

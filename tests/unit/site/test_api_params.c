@@ -109,7 +109,8 @@ static void test_calculator(void **state)
         if (n < calculator_field_count)
             assert_true(calculator_set(&c, p->name, param_text(initial, &a), &err));
         else
-            assert_true(calculator_set_corrections(&c, param_text(initial, &a), &err));
+            assert_true(
+                calculator_parse_corrections(param_text(initial, &a), &c.corrections, &err));
         json_decref(initial);
         arena_release(&a);
     }

@@ -97,6 +97,35 @@ static void test_others(void **state)
     }
 }
 
+/* A row with an end takes only what ends so; the whole segment is its argument. */
+static void test_ends(void **state)
+{
+    static const struct {
+        const char *target, *path;
+    } cases[] = {
+        {"/en/runs/abc.svg", "/{lang}/runs/{uid}.svg"},
+        {"/runs/abc.svg", "/runs/{uid}.svg"},
+        {"/en/runs/.svg", "/{lang}/runs/{uid}.svg"},
+        {"/en/runs/abc", "/{lang}/runs/{uid}"},
+        {"/en/runs/abcsvg", "/{lang}/runs/{uid}"},
+        {"/en/runs/svg", "/{lang}/runs/{uid}"},
+        {"/runs/abc", NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct request r;
+        struct route_match m;
+        find(cases[i].target, METHOD_GET, &r, &m);
+        if (!cases[i].path) {
+            assert_null(m.route);
+        } else {
+            assert_string_equal(m.route->path, cases[i].path);
+            assert_string_equal(m.args[0], strrchr(cases[i].target, '/') + 1);
+        }
+        request_release(&r);
+    }
+}
+
 static void test_arguments(void **state)
 {
     struct request r;
@@ -112,9 +141,8 @@ static void test_arguments(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_row),
-        cmocka_unit_test(test_changes_are_guarded),
-        cmocka_unit_test(test_others),
+        cmocka_unit_test(test_every_row), cmocka_unit_test(test_changes_are_guarded),
+        cmocka_unit_test(test_others),    cmocka_unit_test(test_ends),
         cmocka_unit_test(test_arguments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

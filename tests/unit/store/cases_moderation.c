@@ -64,13 +64,17 @@ static void test_flags(void **state)
     assert_int_equal(flagged, 1);
     assert_fine(f, store_runs(f->s, &none, STORE_RUNS_NEWEST, NULL, false, &f->a, &list, &f->err));
     assert_int_equal(list.n, 1);
-    assert_fine(f, store_run_set_state(f->s, uid, STORE_RUN_PUBLIC, NULL, &f->err));
-    assert_fine(f, store_run_get(f->s, uid, &f->a, &run, &f->err));
-    assert_int_equal(run.state, STORE_RUN_FLAGGED); /* an owner cannot take flags away */
-
     assert_fine(f, store_queue(f->s, NULL, &f->a, &queue, &f->err));
     assert_int_equal(queue.n, 1);
     assert_int_equal(queue.v[0].flag_count, 2);
+    /* an owner cannot take flags away, not by the way round either */
+    assert_fails(f, ERR_DENIED, store_run_set_state(f->s, uid, STORE_RUN_PUBLIC, NULL, &f->err));
+    assert_fine(f, store_run_set_state(f->s, uid, STORE_RUN_WITHDRAWN, NULL, &f->err));
+    assert_fails(f, ERR_DENIED, store_run_set_state(f->s, uid, STORE_RUN_PUBLIC, NULL, &f->err));
+    assert_fine(f, store_run_reviewed(f->s, uid, STORE_RUN_FLAGGED, "no such card", &f->err));
+    assert_fine(f, store_run_get(f->s, uid, &f->a, &run, &f->err));
+    assert_int_equal(run.state, STORE_RUN_FLAGGED);
+
     assert_fine(f, store_run_reviewed(f->s, uid, STORE_RUN_PUBLIC, "a fine card", &f->err));
     assert_fine(f, store_run_get(f->s, uid, &f->a, &run, &f->err));
     assert_int_equal(run.state, STORE_RUN_PUBLIC);
@@ -96,6 +100,49 @@ static void test_flagged_draft(void **state)
     assert_consistent(f);
 }
 
+/* What a moderator said stays with the run until a moderator takes it back. */
+static void test_moderators_word(void **state)
+{
+    struct fixture *f = *state;
+    int64_t ada = fixture_user(f, "ada"), waiting;
+    const char *uid = fixture_run(f, ada, 1);
+    struct store_run run;
+    struct store_flags flags;
+    struct result r;
+    struct buf document;
+
+    assert_fails(f, ERR_FORMAT, store_run_reviewed(f->s, uid, STORE_RUN_WITHDRAWN, NULL, &f->err));
+    assert_fine(f, store_run_reviewed(f->s, uid, STORE_RUN_WITHDRAWN, "made up", &f->err));
+    synthetic_run(2, &r);
+    buf_init(&document, RESULT_MAX_BYTES);
+    synthetic_document(&r, &document);
+    const struct store_run_new other = {
+        .owner = ada, .result = &r, .document = document.p, .document_bytes = document.len};
+    assert_fine(f, store_run_revise(f->s, uid, &other, "measured again", &f->err));
+    buf_release(&document);
+    result_release(&r);
+    assert_fine(f, store_run_get(f->s, uid, &f->a, &run, &f->err));
+    assert_int_equal(run.state, STORE_RUN_WITHDRAWN);
+    assert_fine(f, store_run_flags(f->s, run.id, &f->a, &flags, &f->err));
+    assert_int_equal(flags.n, 1);
+    assert_string_equal(flags.v[0].code, STORE_FLAG_MODERATOR);
+    assert_string_equal(flags.v[0].text, "made up");
+    assert_fails(f, ERR_DENIED, store_run_set_state(f->s, uid, STORE_RUN_PUBLIC, NULL, &f->err));
+    assert_consistent(f);
+
+    /* accepted: its owner decides again, the moderator does not publish it for him */
+    assert_fine(f, store_run_reviewed(f->s, uid, STORE_RUN_PUBLIC, NULL, &f->err));
+    assert_fine(f, store_run_get(f->s, uid, &f->a, &run, &f->err));
+    assert_int_equal(run.state, STORE_RUN_WITHDRAWN);
+    assert_fine(f, store_run_set_state(f->s, uid, STORE_RUN_PUBLIC, NULL, &f->err));
+    assert_fine(f, store_run_reviewed(f->s, uid, STORE_RUN_FLAGGED, "odd", &f->err));
+    assert_fine(f, store_queue_count(f->s, &waiting, &f->err));
+    assert_int_equal(waiting, 0); /* it was looked at */
+    const char *draft = publish_flagged(f, ada, 3, STORE_RUN_DRAFT);
+    assert_fails(f, ERR_DENIED, store_run_reviewed(f->s, draft, STORE_RUN_PUBLIC, NULL, &f->err));
+    assert_consistent(f);
+}
+
 static void test_reports(void **state)
 {
     struct fixture *f = *state;
@@ -105,6 +152,7 @@ static void test_reports(void **state)
     struct store_reports list;
     struct store_queue queue;
     struct store_counts counts;
+    struct store_run run;
 
     store_act_as(f->s, bob, "192.0.2.1");
     assert_fine(f, store_report_add(f->s, uid, "implausible", "too fast", &f->err));
@@ -112,7 +160,10 @@ static void test_reports(void **state)
     store_act_as(f->s, 0, "192.0.2.2");
     assert_fine(f, store_report_add(f->s, uid, "spam", "", &f->err));
     assert_fails(f, ERR_NOT_FOUND, store_report_add(f->s, "none", "spam", "", &f->err));
+    assert_fine(f, store_run_get(f->s, uid, &f->a, &run, &f->err));
     assert_fine(f, store_reports(f->s, true, NULL, &f->a, &list, &f->err));
+    assert_int_equal(list.n, 2);
+    assert_fine(f, store_run_reports(f->s, run.id, &f->a, &list, &f->err));
     assert_int_equal(list.n, 2);
     assert_string_equal(list.v[0].reporter, "bob");
     assert_string_equal(list.v[0].text, "far too fast");
@@ -158,14 +209,24 @@ static void test_audit(void **state)
     const char *uid = fixture_run(f, ada, 1);
     assert_fine(f, store_run_set_state(f->s, uid, STORE_RUN_WITHDRAWN, "mistake", &f->err));
     store_act_as(f->s, 0, NULL);
+    const struct store_audit_filter of_run = {.target = uid}, by_ada = {.user = "ADA"},
+                                    by_none = {.user = "nobody"},
+                                    both = {.user = "ada", .action = "run.state"};
     assert_fine(f, store_audit_add(f->s, "session.failed", "ada", NULL, &f->err));
-    assert_fine(f, store_audit(f->s, uid, NULL, &f->a, &log, &f->err));
+    assert_fine(f, store_audit(f->s, &of_run, NULL, &f->a, &log, &f->err));
     assert_int_equal(log.n, 2);
     assert_string_equal(log.v[0].action, "run.state");
     assert_string_equal(log.v[0].detail, "withdrawn: mistake");
     assert_string_equal(log.v[0].actor, "ada");
     assert_string_equal(log.v[0].address, "192.0.2.1");
     assert_string_equal(log.v[1].action, "run.add");
+    assert_fine(f, store_audit(f->s, &by_ada, NULL, &f->a, &log, &f->err));
+    assert_int_equal(log.n, 2);
+    assert_fine(f, store_audit(f->s, &by_none, NULL, &f->a, &log, &f->err));
+    assert_int_equal(log.n, 0);
+    assert_fine(f, store_audit(f->s, &both, NULL, &f->a, &log, &f->err));
+    assert_int_equal(log.n, 1);
+    assert_string_equal(log.v[0].detail, "withdrawn: mistake");
     assert_fine(f, store_audit(f->s, NULL, &page, &f->a, &log, &f->err));
     assert_string_equal(log.v[0].action, "session.failed");
     assert_null(log.v[0].actor);
@@ -193,6 +254,11 @@ static void test_rolled_back(void **state)
 }
 
 const struct CMUnitTest moderation_tests[] = {
-    TEST(test_flags), TEST(test_flagged_draft), TEST(test_reports),
-    TEST(test_audit), TEST(test_rolled_back),   {0},
+    TEST(test_flags),
+    TEST(test_flagged_draft),
+    TEST(test_moderators_word),
+    TEST(test_reports),
+    TEST(test_audit),
+    TEST(test_rolled_back),
+    {0},
 };

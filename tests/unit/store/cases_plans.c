@@ -191,7 +191,12 @@ static void test_plans(void **state)
     struct store_session session;
     struct store_audit audit;
     struct store_queue queue;
+    struct store_users users;
+    struct store_reports reports;
     struct store_keys keys;
+    int64_t waiting;
+    const struct store_audit_filter of_run = {.target = uid}, by_ada = {.user = "ada"},
+                                    added = {.action = "run.add"};
     char token[STORE_TOKEN_MAX], key[STORE_KEY_TEXT_MAX];
     assert_fine(f, store_session_create(s, ada, 1000, token, err));
     assert_fine(f, store_key_create(s, ada, "box", key, err));
@@ -199,7 +204,12 @@ static void test_plans(void **state)
     CHECKED(f, store_key_find(s, key, a, &user, err));
     CHECKED(f, store_keys(s, ada, a, &keys, err));
     CHECKED(f, store_user_by_name(s, "ada", a, &user, err));
-    CHECKED(f, store_audit(s, uid, &page, a, &audit, err));
+    CHECKED(f, store_audit(s, &of_run, &page, a, &audit, err));
+    CHECKED(f, store_audit(s, &by_ada, &page, a, &audit, err));
+    CHECKED(f, store_audit(s, &added, &page, a, &audit, err));
+    CHECKED(f, store_users(s, "a", &page, a, &users, err));
+    CHECKED(f, store_queue_count(s, &waiting, err));
+    CHECKED(f, store_run_reports(s, run.id, a, &reports, err));
     CHECKED(f, store_queue(s, &page, a, &queue, err));
 }
 
@@ -291,9 +301,10 @@ static bool queue(struct asked *q, const struct store_filter *filter)
 static bool audit(struct asked *q, const struct store_filter *filter)
 {
     (void)filter;
+    const struct store_audit_filter filter_of_run = {.target = q->run.uid};
     struct store_audit list;
 
-    return store_audit(q->f->s, q->run.uid, NULL, &q->f->a, &list, &q->f->err);
+    return store_audit(q->f->s, &filter_of_run, NULL, &q->f->a, &list, &q->f->err);
 }
 
 static bool choices(struct asked *q, const struct store_filter *filter)

@@ -25,6 +25,11 @@ static void test_setups(void **state)
     assert_true(list.v[0].is_default && !list.v[1].is_default);
     assert_fine(f, store_setup_put(f->s, ada, "two cards", "{\"b\":2}", false, &again, &f->err));
     assert_int_equal(again, id);
+    assert_fails(f, ERR_NOT_FOUND, store_setup_set_default(f->s, bob, id, &f->err));
+    assert_fine(f, store_setup_set_default(f->s, ada, id, &f->err));
+    assert_fine(f, store_setups(f->s, ada, &f->a, &list, &f->err));
+    assert_true(list.v[0].is_default + list.v[1].is_default == 1);
+    assert_true(list.v[list.v[1].id == id].is_default);
     assert_fails(f, ERR_NOT_FOUND, store_setup_delete(f->s, bob, id, &f->err));
     assert_fine(f, store_setup_delete(f->s, ada, id, &f->err));
     for (int i = 0; i < STORE_SETUPS_MAX; i++) {

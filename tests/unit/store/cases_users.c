@@ -253,7 +253,7 @@ static void test_list(void **state)
         fixture_user(f, name);
     }
     do {
-        assert_fine(f, store_users(f->s, &page, &f->a, &users, &f->err));
+        assert_fine(f, store_users(f->s, NULL, &page, &f->a, &users, &f->err));
         for (size_t i = 0; i < users.n; i++, n++) {
             assert_true(strcmp(users.v[i].name, last) > 0);
             snprintf(last, sizeof last, "%s", users.v[i].name);
@@ -261,12 +261,50 @@ static void test_list(void **state)
         page.after = arena_strdup(&f->a, users.next);
     } while (*users.next);
     assert_int_equal(n, 8);
+    page = (struct store_page){.limit = 3};
+    fixture_user(f, "usher");
+    assert_fine(f, store_users(f->s, "USE", &page, &f->a, &users, &f->err));
+    assert_int_equal(users.n, 3);
+    page.after = users.next;
+    assert_fails(f, ERR_FORMAT, store_users(f->s, "us", &page, &f->a, &users, &f->err));
+    assert_fine(f, store_users(f->s, "ush", NULL, &f->a, &users, &f->err));
+    assert_int_equal(users.n, 1);
+    assert_string_equal(users.v[0].name, "usher");
+    assert_fine(f, store_users(f->s, "%", NULL, &f->a, &users, &f->err));
+    assert_int_equal(users.n, 0);
+}
+
+/* Whoever looks after the store cannot be locked out of it: not by himself, not by another. */
+static void test_last_moderator(void **state)
+{
+    struct fixture *f = *state;
+    struct store_user ada, bob;
+
+    assert_fine(f, store_user_create(f->s, "ada", "correct horse", true, &f->a, &ada, &f->err));
+    assert_fine(f, store_user_create(f->s, "bob", "correct horse", true, &f->a, &bob, &f->err));
+    assert_fine(f, store_user_set_admin(f->s, fixture_user(f, "eve"), true, &f->err));
+    assert_fails(f, ERR_DENIED, store_user_set_admin(f->s, ada.id, false, &f->err));
+    assert_fails(f, ERR_DENIED, store_user_set_disabled(f->s, ada.id, true, &f->err));
+    assert_fine(f, store_user_set_admin(f->s, bob.id, true, &f->err));
+    assert_fine(f, store_user_set_disabled(f->s, ada.id, true, &f->err));
+    assert_fails(f, ERR_DENIED, store_user_set_admin(f->s, bob.id, false, &f->err));
+    assert_fine(f, store_user_set_admin(f->s, ada.id, false, &f->err)); /* could not sign in */
+    assert_fine(f, store_user_set_disabled(f->s, ada.id, false, &f->err));
+    assert_fine(f, store_user_set_admin(f->s, ada.id, true, &f->err));
+    assert_fine(f, store_user_set_admin(f->s, bob.id, false, &f->err));
+    assert_consistent(f);
 }
 
 const struct CMUnitTest user_tests[] = {
-    TEST(test_create),       TEST(test_names),
-    TEST(test_password),     TEST(test_secrets_are_hashed),
-    TEST(test_sessions),     TEST(test_keys),
-    TEST(test_device_login), TEST(test_device_ends),
-    TEST(test_list),         {0},
+    TEST(test_create),
+    TEST(test_names),
+    TEST(test_password),
+    TEST(test_secrets_are_hashed),
+    TEST(test_sessions),
+    TEST(test_keys),
+    TEST(test_device_login),
+    TEST(test_device_ends),
+    TEST(test_list),
+    TEST(test_last_moderator),
+    {0},
 };
