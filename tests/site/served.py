@@ -18,6 +18,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+from database import Database
+
 HERE = Path(__file__).resolve().parent
 DATA = HERE.parent / "data"
 RUNS = [
@@ -65,15 +67,20 @@ class Answer:
 class Served:
     """A site of one's own: started in an empty folder, ended by its process id."""
 
-    def __init__(self, tokgrid: str, folder: Path, slow: float = 1.0, options: tuple[str, ...] = ()):
+    def __init__(self, tokgrid: str, folder: Path, slow: float, database: Database) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self.folder = folder
+        self.tokgrid, self.folder, self.slow, self.database = tokgrid, folder, slow, database
         self.log_path = folder / "serve.log"
+        self.others: list[Served] = []  # on the same database, ended with this one
+        self.start()
+
+    def start(self) -> None:
+        """Also after stop or kill; the port is another one then."""
         keep = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-        with self.log_path.open("wb") as log:
+        with self.log_path.open("ab") as log:
             self.process = subprocess.Popen(
-                [tokgrid, "serve", "--listen", "127.0.0.1:0", *options],
-                cwd=folder,
+                [self.tokgrid, "serve", "--listen", "127.0.0.1:0", *self.database.options],
+                cwd=self.folder,
                 env={"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", **keep},
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -86,7 +93,13 @@ class Served:
             self.stop()
             raise Failed(f"no 'listening on' but {line!r}: {self.log_path.read_text()[-500:]}")
         self.port = int(found.group(1))
-        self.slow = slow
+
+    def another(self) -> Served:
+        """One more process on the same database."""
+        folder = self.folder / f"also-{len(self.others) + 1}"
+        other = Served(self.tokgrid, folder, self.slow, self.database.seen_from_elsewhere())
+        self.others.append(other)
+        return other
 
     def stop(self) -> int:
         """Ends it as a service manager would; returns its exit code."""
@@ -98,6 +111,12 @@ class Served:
             self.process.kill()
             self.process.wait()
             raise Failed("it does not end at SIGTERM") from None
+
+    def kill(self) -> None:
+        """In the middle of whatever it does."""
+        self.port = 0  # nobody connects to who gets this port next
+        self.process.kill()
+        self.process.wait()
 
     def memory_kib(self) -> int:
         status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")

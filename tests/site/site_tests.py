@@ -4,7 +4,8 @@
     python3 tests/site/site_tests.py --tokgrid build/tokgrid [WORD...]
 
 TAP on standard output, N tests at a time with --jobs N. Words after the options choose tests that
-have one of them in their name.
+have one of them in their name. The sites keep everything in SQLite files; behind
+tests/unit/store/with-postgres, in databases of the PostgreSQL that it runs. README.md says more.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ from typing import Callable
 import accounts
 import api
 import hostile
+import processes
 import story
+import uploads
+from database import new_database
 from served import Failed, Served, Skipped
 
 TESTS: list[tuple[str, Callable[[Served], None]]] = [
@@ -29,6 +33,8 @@ TESTS: list[tuple[str, Callable[[Served], None]]] = [
     *accounts.TESTS,
     *api.TESTS,
     *hostile.TESTS,
+    *uploads.TESTS,
+    *processes.TESTS,
 ]
 
 
@@ -39,8 +45,9 @@ def run_test(tokgrid: str, folder: Path, slow: float, test: Callable[[Served], N
     """What went wrong; nothing is a pass. What is missing begins with SKIPPED."""
     problem = skipped = ""
     site = None
+    database = new_database(folder)
     try:
-        site = Served(tokgrid, folder, slow)
+        site = Served(tokgrid, folder, slow, database)
         test(site)
     except Failed as error:
         problem = str(error) or "failed"
@@ -48,17 +55,26 @@ def run_test(tokgrid: str, folder: Path, slow: float, test: Callable[[Served], N
         skipped = f"{SKIPPED}{error}"
     except Exception as error:  # the test itself is wrong, or the connection broke
         problem = f"{type(error).__name__}: {error}"
-    if site:
-        try:
-            code = site.stop()
-            if code != 0 and not problem:
-                problem = f"exit code {code} at SIGTERM"
-        except Failed as error:
-            problem = problem or str(error)
-        log = site.log_path.read_text(encoding="utf-8", errors="replace")
-        if log and not problem:
-            problem = f"it wrote to standard error: {log[-500:]}"
+    for one in [site, *site.others] if site else []:
+        problem = problem or fault_at_end(one)
+        if one.process.poll() is None:
+            one.process.kill()
+            one.process.wait()
+    if not problem:
+        database.drop()
     return problem or skipped
+
+
+def fault_at_end(site: Served) -> str:
+    """A site ends when it is asked to, and has nothing to say about what visitors sent."""
+    try:
+        code = site.stop()
+    except Failed as error:
+        return str(error)
+    log = site.log_path.read_text(encoding="utf-8", errors="replace")
+    if code != 0:
+        return f"exit code {code} at SIGTERM: {log[-500:]}"
+    return f"it wrote to standard error: {log[-500:]}" if log else ""
 
 
 def main() -> int:
