@@ -101,6 +101,8 @@ bool find_base(struct store *s, const char *name, int64_t *ret_id, struct err *e
 /* Board rows, counters, search entries of a run; the run's `listed` says so already. */
 bool ranks_add(struct store *s, int64_t run, struct err *err) ATTR_CHECK;
 bool ranks_remove(struct store *s, int64_t run, struct err *err) ATTR_CHECK;
+/* Whether the board rows of a listed run are those that its cells make. */
+bool ranks_check(struct store *s, int64_t run, bool *ret_right, struct err *err) ATTR_CHECK;
 
 /* ---- search ---- */
 
