@@ -5,28 +5,10 @@ from __future__ import annotations
 import copy
 import gzip
 import json
-import random
 import socket
 import time
 
-from served import RUNS, Answer, Links, Served, Visitor, expect, publish, wait_until
-
-HOSTILE_TEXT = [
-    "<script>alert(1)</script>",
-    "\"><img src=x onerror=alert(1)>",
-    "'; DROP TABLE runs; --",
-    "' OR '1'='1",
-    "{{7*7}}${7*7}",
-    "\u202egnp.exe",
-    "=cmd|' /C calc'!A0",
-    "javascript:alert(1)",
-    "../../etc/passwd",
-    "%s%s%n",
-    "x" * 5000,
-    "\U0001f600" * 20,
-    "e\u0301\u0301\u0301",
-]
-
+from served import RUNS, Answer, Served, Visitor, expect, publish, wait_until
 
 def keyed(site: Served) -> tuple[Visitor, str]:
     visitor = Visitor(site)
@@ -86,101 +68,6 @@ def wrong_requests(site: Served) -> None:
         answer = site.ask(method, "/api/v1/runs", headers=key_header)
         expect(answer.status in (405, 501), f"{method}: HTTP {answer.status}")
         expect("allow" in answer.headers or answer.status == 501, f"{method}: no Allow")
-
-
-def large(site: Served) -> None:
-    _, key = keyed(site)
-    before = site.memory_kib()
-    expect(publish(site, key, b" " * (9 << 20)).status == 413, "9 MiB")
-    bomb = gzip.compress(b" " * (200 << 20))
-    expect(len(bomb) < 1 << 20, "the bomb is no bomb")
-    answer = publish(site, key, bomb, Content_Encoding="gzip")
-    expect(answer.status == 413, f"a bomb: HTTP {answer.status}")
-    hundred(site, key, "Content-Length: 104857600", b" " * (100 << 20))
-    chunk = b"100000\r\n" + b" " * (1 << 20) + b"\r\n"
-    hundred(site, key, "Transfer-Encoding: chunked", chunk * 100 + b"0\r\n\r\n")
-    grown = site.memory_kib() - before
-    expect(site.slow > 1 or grown < 64 << 10, f"grew by {grown} KiB")  # sanitizers keep more
-    expect(site.counts() == 0, "something was stored")
-
-
-def hundred(site: Served, key: str, header: str, body: bytes) -> None:
-    """100 MB: 413, or the connection is closed on a client that goes on sending."""
-    head = (
-        f"POST /api/v1/runs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\n"
-        f"Content-Type: application/json\r\n{header}\r\n\r\n"
-    )
-    with socket.create_connection(("127.0.0.1", site.port), timeout=60) as peer:
-        got = b""
-        try:
-            peer.sendall(head.encode() + body)
-        except (BrokenPipeError, ConnectionResetError):
-            pass
-        try:
-            got = peer.recv(65536)
-        except ConnectionResetError:
-            got = b"HTTP/1.1 413"  # the answer was lost with the connection
-    expect(b" 413" in got[:20], f"{header}: {got[:60]!r}")
-
-
-def hostile_text(site: Served) -> None:
-    """Every text of a run may be anything; pages show it and stay themselves."""
-    _, key = keyed(site)
-    for number, text in enumerate(HOSTILE_TEXT):
-        document = json.loads(RUNS[2].read_text(encoding="utf-8"))
-        document["id"] = f"0193a1b2-0000-7000-8000-{number:012d}"
-        spoil(document, text)
-        answer = publish(site, key, json.dumps(document).encode())
-        expect(answer.status in (201, 422), f"{text[:20]!r}: HTTP {answer.status} {answer.body!r}")
-        if answer.status == 422:
-            continue
-        uid = answer.json["id"]
-        for path in (f"/en/runs/{uid}", f"/zh/compare?run={uid}", "/en/runs", "/en/leaderboard",
-                     "/en/models", "/en/hardware", "/en/", f"/en/calculator?run={uid}"):
-            page = site.ask("GET", path)
-            expect(page.status == 200, f"{path} with {text[:20]!r}: HTTP {page.status}")
-            faults = Links(page.text).inline
-            expect(not faults, f"{path} with {text[:20]!r}: {faults[:2]}")
-            expect("\u202e" not in page.text, f"{path} turns text around")
-            for link in Links(page.text).links:
-                expect(link.startswith(("/", "#")), f"{path} leads to {link[:60]}")
-        table = site.ask("GET", "/api/v1/leaderboard?format=csv").text
-        expect("\n=cmd" not in table and ",=cmd" not in table, "a formula in the CSV")
-
-
-def spoil(document: dict, text: str) -> None:
-    document["subject"]["model"] = text
-    document["subject"]["quantization"] = text
-    document["engine"]["name"] = text
-    document["engine"]["version"] = text
-    document["engine"]["launch_command"] = text
-    document["hardware"]["cpu"] = text
-    for gpu in document["hardware"].get("gpus") or []:
-        gpu["name"] = text
-    document["notes"] = [text]
-    for cell in document["decode"]:
-        if cell.get("reason"):
-            cell["reason"] = text
-
-
-def mutations(site: Served) -> None:
-    """A valid run, spoiled at random: accepted as itself or refused, never a 5xx."""
-    _, key = keyed(site)
-    chance = random.Random(7)
-    good = RUNS[0].read_bytes()
-    before = site.memory_kib()
-    for _ in range(300):
-        body = bytearray(good)
-        for _ in range(chance.randint(1, 6)):
-            at = chance.randrange(len(body))
-            body[at : at + chance.randint(0, 3)] = bytes(
-                chance.randrange(256) for _ in range(chance.randint(0, 3))
-            )
-        answer = publish(site, key, bytes(body), "?dry_run=1")
-        expect(answer.status in (200, 413, 422, 429), f"HTTP {answer.status} {answer.body[:200]!r}")
-    grown = site.memory_kib() - before
-    expect(site.slow > 1 or grown < 32 << 10, f"grew by {grown} KiB")
-    expect(site.counts() == 0, "a dry run stored something")
 
 
 def secrets(site: Served) -> None:
@@ -268,9 +155,6 @@ def headers(site: Served) -> None:
 TESTS = [
     ("documents that are none", wrong_documents),
     ("requests that are wrong", wrong_requests),
-    ("large bodies and bombs", large),
-    ("hostile text in every field", hostile_text),
-    ("mutations of a valid run", mutations),
     ("secrets are refused", secrets),
     ("paths that lead nowhere", paths),
     ("broken HTTP", broken_http),

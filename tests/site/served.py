@@ -129,21 +129,8 @@ class Served:
         body: bytes | None = None,
         headers: dict[str, str] | None = None,
     ) -> Answer:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        try:
-            connection.request(method, path, body, headers or {})
-            response = connection.getresponse()
-            raw = response.read()
-        finally:
-            connection.close()
-        if response.getheader("Content-Encoding") == "gzip":
-            raw = gzip.decompress(raw)
-        return Answer(
-            response.status,
-            {name.lower(): value for name, value in response.getheaders()},
-            [value for name, value in response.getheaders() if name.lower() == "set-cookie"],
-            raw,
-        )
+        with Line(self) as line:
+            return line.ask(method, path, body, headers)
 
     def raw(self, text: bytes, wait_s: float = 10.0) -> bytes:
         """Bytes as they are on a connection of their own, and all that comes back."""
@@ -162,6 +149,38 @@ class Served:
     def counts(self) -> int:
         """How many runs are listed."""
         return len(self.ask("GET", "/api/v1/runs?limit=200").json["runs"])
+
+
+class Line:
+    """A connection to a site that is kept from one request to the next."""
+
+    def __init__(self, site: Served) -> None:
+        self.connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=60 * site.slow)
+
+    def __enter__(self) -> Line:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.connection.close()
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> Answer:
+        self.connection.request(method, path, body, headers or {})
+        response = self.connection.getresponse()
+        raw = response.read()
+        if response.getheader("Content-Encoding") == "gzip":
+            raw = gzip.decompress(raw)
+        return Answer(
+            response.status,
+            {name.lower(): value for name, value in response.getheaders()},
+            [value for name, value in response.getheaders() if name.lower() == "set-cookie"],
+            raw,
+        )
 
 
 class Links(HTMLParser):
@@ -278,7 +297,9 @@ class Visitor:
         return found[0]  # type: ignore[index]
 
 
-def publish(site: Served, key: str, document: bytes, query: str = "", **headers: str) -> Answer:
+def publish(
+    site: Served | Line, key: str, document: bytes, query: str = "", **headers: str
+) -> Answer:
     sent = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
     sent.update({name.replace("_", "-"): value for name, value in headers.items()})
     return site.ask("POST", f"/api/v1/runs{query}", document, sent)

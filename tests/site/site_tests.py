@@ -15,6 +15,7 @@ import shutil
 import sys
 import tempfile
 import time
+import traceback
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Callable
@@ -54,7 +55,7 @@ def run_test(tokgrid: str, folder: Path, slow: float, test: Callable[[Served], N
     except Skipped as error:
         skipped = f"{SKIPPED}{error}"
     except Exception as error:  # the test itself is wrong, or the connection broke
-        problem = f"{type(error).__name__}: {error}"
+        problem = "".join(traceback.format_exception(error))
     for one in [site, *site.others] if site else []:
         problem = problem or fault_at_end(one)
         if one.process.poll() is None:
