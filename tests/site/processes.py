@@ -193,11 +193,17 @@ def listed_runs(site: Served) -> list[str]:
         after = "&after=" + urllib.parse.quote(answer["next"])
 
 
+def run_tokgrid(site: Served, *args: str) -> str:
+    done = subprocess.run([site.tokgrid, *args], capture_output=True, text=True,
+                          timeout=120 * site.slow, cwd=site.folder)
+    expect(done.returncode == 0, f"{args}: {done.stdout}{done.stderr}")
+    return done.stdout
+
+
 def check_database(site: Served) -> None:
     """Everything that was counted and ranked on the way, counted and ranked anew."""
-    done = subprocess.run([site.tokgrid, "db", "check", "--db", site.database.place],
-                          capture_output=True, text=True, timeout=120 * site.slow)
-    expect(done.stdout == "everything agrees\n", f"db check: {done.stdout}{done.stderr}")
+    said = run_tokgrid(site, "db", "check", "--db", site.database.place)
+    expect(said == "everything agrees\n", f"db check: {said}")
 
 
 def check_outcome(sites: list[Served], clients: list[Client]) -> None:
@@ -289,6 +295,31 @@ def known_everywhere(site: Served) -> None:
     expect(statuses.count(403) in (10, 11), f"a limit of ten: {statuses}")
 
 
+def beside_a_site(site: Served) -> None:
+    """Commands open the database and close it again while a site writes to it."""
+    visitor = Visitor(site)
+    visitor.sign_up("alice")
+    key = visitor.make_key()
+    place = site.database.place
+    documents = make_documents(5, 24)
+    imported = []
+    with ThreadPoolExecutor(4) as pool:
+        for number in range(0, len(documents), 6):
+            sent = [pool.submit(publish, site, key, document) for document in documents[number:][:4]]
+            for offset in (4, 5):
+                path = site.folder / f"{number + offset}.json"
+                path.write_bytes(documents[number + offset])
+                imported += run_tokgrid(site, "import", "--db", place, str(path)).split()
+            check_database(site)
+            if not site.database.is_postgres:
+                run_tokgrid(site, "db", "backup", f"copy-{number}.db", "--db", place)
+            for answer in sent:
+                expect(answer.result().status == 201, f"HTTP {answer.result().status}")
+    listed = listed_runs(site)
+    expect(len(listed) == len(documents) and set(imported) <= set(listed), f"{len(listed)} runs")
+    check_database(site)
+
+
 def start_together(site: Served) -> None:
     """Processes that find an empty database make one schema."""
     database = new_database(site.folder / "new").seen_from_elsewhere()
@@ -310,5 +341,6 @@ TESTS = [
     ("a killed site loses nothing", killed),
     ("three sites on one database", together),
     ("what one site knows, the others know", known_everywhere),
+    ("commands beside a site", beside_a_site),
     ("sites that start together", start_together),
 ]

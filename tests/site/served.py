@@ -119,8 +119,9 @@ class Served:
         self.process.wait()
 
     def memory_kib(self) -> int:
+        """What it has allocated; the pages of a database file that it maps do not count."""
         status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")
-        return int(re.search(r"VmRSS:\s+(\d+)", status)[1])  # type: ignore[index]
+        return int(re.search(r"RssAnon:\s+(\d+)", status)[1])  # type: ignore[index]
 
     def ask(
         self,

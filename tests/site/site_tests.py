@@ -23,6 +23,7 @@ from typing import Callable
 import accounts
 import api
 import hostile
+import mutations
 import processes
 import story
 import uploads
@@ -35,6 +36,7 @@ TESTS: list[tuple[str, Callable[[Served], None]]] = [
     *api.TESTS,
     *hostile.TESTS,
     *uploads.TESTS,
+    *mutations.TESTS,
     *processes.TESTS,
 ]
 

@@ -11,7 +11,6 @@ import socket
 import string
 import uuid
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any, Callable, Iterator
 
 from hostile import keyed
@@ -24,7 +23,7 @@ CORPORA = ["tests/quirks/*.case", "tests/data/*/*", "tests/fuzz/corpus/*/*"]
 WORKERS = 4
 LIMIT = 100  # uploads before the limit of an hour is forgotten
 
-Path_ = tuple[Any, ...]  # keys and indexes from the root of a document
+Place = tuple[Any, ...]  # keys and indexes from the root of a document
 
 HOSTILE_TEXTS = [
     # markup, scripts, SQL, templates and formats at once: each works in any context or not at all
@@ -56,7 +55,7 @@ def small_document() -> dict[str, Any]:
     return document
 
 
-def places(schema: dict[str, Any], at: Path_ = ()) -> Iterator[tuple[Path_, set[str]]]:
+def places(schema: dict[str, Any], at: Place = ()) -> Iterator[tuple[Place, set[str]]]:
     """Every field that the schema knows, with its types; of arrays the first element."""
     while "$ref" in schema:
         schema = SCHEMA["$defs"][schema["$ref"].rsplit("/", 1)[1]]
@@ -68,7 +67,7 @@ def places(schema: dict[str, Any], at: Path_ = ()) -> Iterator[tuple[Path_, set[
         yield from places(schema["items"], (*at, 0))
 
 
-def put(document: Any, at: Path_, value: Any) -> None:
+def put(document: Any, at: Place, value: Any) -> None:
     """Sets what lies there; what has to be around it is made."""
     for name, following in zip(at, at[1:]):
         empty: Any = [] if isinstance(following, int) else {}
@@ -84,7 +83,7 @@ def put(document: Any, at: Path_, value: Any) -> None:
         document[at[-1]] = value
 
 
-def spoiled(at: Path_, value: Any) -> bytes:
+def spoiled(at: Place, value: Any) -> bytes:
     document = small_document()
     document["id"] = str(uuid.uuid4())
     put(document, at, value)
@@ -174,7 +173,7 @@ def texts_in_fields(site: Served) -> None:
     expect(len(fields) > 60, f"only {len(fields)} fields")
     accepted: list[str] = []
 
-    def send(sender: Sender, work: tuple[Path_, str]) -> None:
+    def send(sender: Sender, work: tuple[Place, str]) -> None:
         at, text = work
         words = f"{at} = {text[:20]!r}"
         body = spoiled(at, text)
@@ -218,7 +217,7 @@ def values_in_fields(site: Served) -> None:
     fields = [at for at, _ in places(SCHEMA) if at]
     accepted: list[str] = []
 
-    def send(sender: Sender, work: tuple[Path_, Any]) -> None:
+    def send(sender: Sender, work: tuple[Place, Any]) -> None:
         at, value = work
         words = f"{at} = {str(value)[:20]}"
         answer = sender.publish(spoiled(at, value))
@@ -299,8 +298,6 @@ def wrong_texts(site: Served) -> None:
         answer = publish(site, key, body)
         expect(not expect_clear(answer, f"{body[:30]!r}"), f"accepted: {body[:60]!r}")
         expect(visitor.upload(body).status == 422, f"by the form: {visitor.last.status}")
-        if visitor.site.database and site.counts():
-            break
     expect(stored(site) == 0, "something was stored")
 
 
