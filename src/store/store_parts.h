@@ -18,9 +18,6 @@ bool store_no_such(struct err *err, const char *thing, const char *name);
 /* Names and labels from outside: not empty, at most `max` bytes, no control characters. */
 bool store_text_check(const char *what, const char *text, size_t max, struct err *err) ATTR_CHECK;
 
-/* A lower-case copy for look-ups: ASCII letters only, as user names and ids have. */
-char *store_key_of(struct arena *a, const char *name);
-
 /* ---- pages ---- */
 
 /* Where a page begins and how long it is. `list` is a number of the caller's for what is listed

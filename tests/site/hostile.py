@@ -7,8 +7,9 @@ import gzip
 import json
 import socket
 import time
+import urllib.parse
 
-from served import RUNS, Answer, Served, Visitor, expect, publish, wait_until
+from served import RUNS, Answer, Line, Served, Visitor, expect, publish, wait_until
 
 def keyed(site: Served) -> tuple[Visitor, str]:
     visitor = Visitor(site)
@@ -97,6 +98,85 @@ def paths(site: Served) -> None:
     expect(site.ask("GET", "/en/" + "a" * 5000).status in (414, 431), "a long address")
 
 
+ADDRESSES = [
+    "/en/runs", "/en/leaderboard", "/zh/models", "/en/organizations", "/en/hardware", "/en/search",
+    "/en/compare", "/en/calculator", "/en/device", "/api/v1/runs", "/api/v1/leaderboard",
+    "/api/v1/models",
+]
+PARAMETERS = [
+    "model", "base", "organization", "hardware", "card", "class", "engine", "quantization", "kind",
+    "user", "verified", "after", "limit", "order", "metric", "context", "concurrency", "rank", "q",
+    "run", "view", "format", "code", "memory-gb", "weights-gb",
+]
+PARTS = [
+    "/en/runs/{}", "/zh/models/{}", "/en/models/{}/x", "/en/organizations/{}", "/en/hardware/{}",
+    "/en/users/{}", "/api/v1/runs/{}", "/api/v1/runs/{}/raw", "/assets/{}",
+]
+VALUES = [
+    "'\"><script>alert(1)</script>", "' OR 1=1; --", "%", "\\", "\u202e\u200b", "x" * 3000, "é" * 100,
+    "-1", "0", "9" * 30, str(2**63 - 1), str(-(2**63)), "1e999", "nan", "Qwen/Qwen3.5-27B", "\n\r\t",
+]
+RAW_VALUES = ["%00", "%ff", "%ed%a0%80", "%", "%4", "%zz", "%1b[31m", "&" * 300, "a=b=c", "%c0%ae"]
+
+
+def addresses(site: Served) -> None:
+    """Every parameter of every list with everything in it, and every part of an address."""
+    _, key = keyed(site)
+    for path in RUNS:
+        expect(publish(site, key, path.read_bytes()).status == 201, path.name)
+    values = [urllib.parse.quote(value, safe="") for value in VALUES] + RAW_VALUES
+    cursor = site.ask("GET", "/api/v1/runs?limit=1").json["next"]
+    values += [cursor[:-1], cursor[::-1], cursor + "A", "A" * len(cursor), cursor]
+    asked = [f"{path}?{name}={value}" for path in ADDRESSES for name in PARAMETERS for value in values]
+    asked += [part.format(value) for part in PARTS for value in values]
+    asked += [f"/en/leaderboard?after={urllib.parse.quote(cursor)}&rank={value}" for value in values]
+    with Line(site) as line:
+        for address in asked:
+            answer = line.ask("GET", address)
+            expect(answer.status < 500, f"{address}: HTTP {answer.status}")
+            for harm in (b"<script>alert", b"\x1b[", "\u202e".encode()):
+                expect(harm not in answer.body, f"{address}: {harm!r} in the page")
+
+
+def fields(site: Served) -> None:
+    """Every field of every form and of the API's documents with everything in it."""
+    visitor, key = keyed(site)
+    answer = visitor.upload(RUNS[0].read_bytes())
+    token = visitor.form("/en/dashboard", "/en/dashboard/keys")["csrf"]
+    stranger = Visitor(site)
+    forms = {
+        "/en/dashboard/keys": ("label",),
+        answer.headers["location"]: ("state", "reason"),
+        "/en/device": ("code", "answer"),
+        "/en/dashboard/keys/1": ("x",),
+        "/en/dashboard/setups/1": ("x",),
+        "/en/dashboard/upload": ("run", "draft"),
+    }
+    for value in VALUES + ["é" * 31, "a" + "é" * 40]:
+        site.database.forget_rates()
+        for action, names in forms.items():
+            for name in names:
+                got = visitor.post(action, {"csrf": token, name: value}, False)
+                expect(got.status < 500, f"{action}, {name}={value[:20]!r}: HTTP {got.status}")
+        for page in ("/en/sign-in", "/en/sign-up"):
+            for name in ("user", "password", "next") if value in VALUES[:3] else ("user",):
+                sent = {"user": "nobody", "password": "not known", name: value}
+                got = stranger.post(page, {**stranger.form(page, page), **sent}, False)
+                expect(got.status in (303, 403, 409, 422), f"{page}, {name}: HTTP {got.status}")
+                stranger.cookies.pop("tokgrid_session", None)
+    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+    for path, name in (("/api/v1/keys", "label"), ("/api/v1/device/code", "label"),
+                       ("/api/v1/device/token", "device_code")):
+        for sent in (*VALUES, 1, 1e300, True, None, [], {}, [[]] * 1000, "\ud800", "\u0000"):
+            site.database.forget_rates()
+            got = site.ask("POST", path, json.dumps({name: sent}).encode(), headers)
+            expect(got.status < 500, f"{path}, {sent!r:.30}: HTTP {got.status}")
+        for body in (b"", b"[]", b"{", b'{"label":1,"label":2}', b"\xff", b"[" * 200_000):
+            site.database.forget_rates()
+            got = site.ask("POST", path, body, headers)
+            expect(400 <= got.status < 500, f"{path}, {body[:20]!r}: HTTP {got.status}")
+
+
 def broken_http(site: Served) -> None:
     for text in (
         b"\r\n\r\n", b"nonsense\r\n\r\n", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n",
@@ -157,6 +237,8 @@ TESTS = [
     ("requests that are wrong", wrong_requests),
     ("secrets are refused", secrets),
     ("paths that lead nowhere", paths),
+    ("hostile addresses", addresses),
+    ("hostile fields of forms", fields),
     ("broken HTTP", broken_http),
     ("slow clients", slow_clients),
     ("headers that protect", headers),

@@ -36,6 +36,8 @@ HOSTILE_TEXTS = [
     " \t\n\r\x01\x1b[31m\x7f\x85",
     "\U0001f600e\u0301\u0301\u0301\ufdfa名字",
     "".join(random.Random(3).choices(string.ascii_letters + string.digits, k=5000)),
+    "é" * 300,
+    "a" + "字" * 300,
     "",
 ]
 HOSTILE_VALUES: list[Any] = [
@@ -184,7 +186,10 @@ def texts_in_fields(site: Served) -> None:
         accepted.append(uid)
         raw = sender.line.ask("GET", f"/api/v1/runs/{uid}/raw")
         expect(raw.body == body, f"{words}: the document is another")
-        for page in (f"/en/runs/{uid}", f"/zh/calculator?run={uid}"):
+        pages = [f"/en/runs/{uid}"]
+        if text == HOSTILE_TEXTS[0]:
+            pages += [f"/zh/calculator?run={uid}", f"/en/compare?run={uid}&run={accepted[0]}"]
+        for page in pages:
             expect_harmless(sender.line.ask("GET", page), f"{page} with {words}")
 
     in_turns(site, [(at, text) for at in fields for text in HOSTILE_TEXTS], send)
