@@ -10,6 +10,7 @@
 
 #include "store/store_parts.h"
 #include "synthetic.h"
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -136,7 +137,7 @@ static void test_shared_limit(void **state)
     int left[2], allowed = 0;
     pid_t pids[PROCESSES];
 
-    assert_int_equal(pipe(left), 0);
+    assert_int_equal(pipe2(left, O_CLOEXEC), 0);
     for (int i = 0; i < PROCESSES; i++) {
         pids[i] = fork();
         assert_true(pids[i] >= 0);
