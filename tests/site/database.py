@@ -53,15 +53,22 @@ class PostgresDatabase(Database):
         return psql(self.place, sql)
 
     def drop(self) -> None:
-        name = urllib.parse.urlsplit(self.place).path.strip("/")
-        psql(SERVER, f"DROP DATABASE {name} WITH (FORCE)")
+        psql(SERVER, f"DROP DATABASE {self.name} WITH (FORCE)")
+
+    @property
+    def name(self) -> str:
+        return urllib.parse.urlsplit(self.place).path.strip("/")
+
+    def allow_connections(self, allowed: bool) -> None:
+        """False: as when the server is down, for whoever is connected too."""
+        psql(SERVER, f"ALTER DATABASE {self.name} ALLOW_CONNECTIONS {allowed}")
+        if not allowed:
+            self.end_connections()
 
     def end_connections(self) -> None:
         """As when the server is restarted."""
-        self.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        )
+        psql(SERVER, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                     f"WHERE datname = '{self.name}'")
 
 
 def psql(url: str, sql: str) -> list[str]:

@@ -193,6 +193,39 @@ def listed_runs(site: Served) -> list[str]:
         after = "&after=" + urllib.parse.quote(answer["next"])
 
 
+def database_away(site: Served) -> None:
+    """A server that is down for a while: answers that say so, and everything as before afterwards."""
+    if not isinstance(site.database, PostgresDatabase):
+        return  # a file does not go away
+    visitor = Visitor(site)
+    visitor.sign_up("alice")
+    key = visitor.make_key()
+    asked = [("GET", path, None, {}) for path in ("/en/", "/zh/runs", "/en/models",
+                                                 "/api/v1/runs", "/api/v1/leaderboard")]
+    asked += [("GET", "/en/dashboard", None, visitor.headers())]
+    asked += [("POST", "/api/v1/runs", document.read_bytes(), {
+        "Authorization": f"Bearer {key}", "Content-Type": "application/json"}) for document in RUNS]
+    site.database.allow_connections(False)
+    with ThreadPoolExecutor(8) as pool:  # more than there were connections
+        answers = list(pool.map(lambda one: site.ask(*one), asked * 4))
+    for answer, (method, path, _, _) in zip(answers, asked * 4):
+        expect(answer.status == 503 and "retry-after" in answer.headers,
+               f"{method} {path}: HTTP {answer.status}")
+        html = answer.headers["content-type"].startswith("text/html")
+        expect(html or answer.json["error"]["code"] == "unavailable", f"{path}: {answer.body!r}")
+        expect(html != path.startswith("/api"), f"{path}: {answer.headers['content-type']}")
+    site.database.allow_connections(True)
+    expect("alice" in visitor.get("/en/dashboard").text, "the session is gone")
+    for document in RUNS:
+        answer = publish(site, key, document.read_bytes())
+        expect(answer.status == 201, f"HTTP {answer.status} {answer.body!r}")
+    expect(site.counts() == len(RUNS), "runs are missing")
+    said = site.log_path.read_text(encoding="utf-8")
+    expect(all(line.startswith("tokgrid: database: ") for line in said.splitlines()), said)
+    site.log_path.write_text("", encoding="utf-8")
+    check_database(site)
+
+
 def run_tokgrid(site: Served, *args: str) -> str:
     done = subprocess.run([site.tokgrid, *args], capture_output=True, text=True,
                           timeout=120 * site.slow, cwd=site.folder)
@@ -341,6 +374,7 @@ TESTS = [
     ("a killed site loses nothing", killed),
     ("three sites on one database", together),
     ("what one site knows, the others know", known_everywhere),
+    ("a database that is away", database_away),
     ("commands beside a site", beside_a_site),
     ("sites that start together", start_together),
 ]
