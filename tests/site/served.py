@@ -120,8 +120,15 @@ class Served:
 
     def memory_kib(self) -> int:
         """What it has allocated; the pages of a database file that it maps do not count."""
+        return self.status_kib("RssAnon")
+
+    def peak_kib(self) -> int:
+        """The most that it ever had in memory, everything counted."""
+        return self.status_kib("VmHWM")
+
+    def status_kib(self, name: str) -> int:
         status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")
-        return int(re.search(r"RssAnon:\s+(\d+)", status)[1])  # type: ignore[index]
+        return int(re.search(rf"{name}:\s+(\d+)", status)[1])  # type: ignore[index]
 
     def ask(
         self,
