@@ -67,9 +67,12 @@ class Answer:
 class Served:
     """A site of one's own: started in an empty folder, ended by its process id."""
 
-    def __init__(self, tokgrid: str, folder: Path, slow: float, database: Database) -> None:
+    def __init__(
+        self, tokgrid: str, folder: Path, slow: float = 1.0, database: Database | None = None
+    ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self.tokgrid, self.folder, self.slow, self.database = tokgrid, folder, slow, database
+        self.tokgrid, self.folder, self.slow = tokgrid, folder, slow
+        self.database = database or Database(str(folder / "tokgrid.db"))
         self.log_path = folder / "serve.log"
         self.others: list[Served] = []  # on the same database, ended with this one
         self.start()
