@@ -95,6 +95,8 @@ void serve_run(struct visit *v)
 bool serve_may_publish(struct visit *v, const struct store_run *run)
 {
     struct store_flags flags;
+    if (run->state == STORE_RUN_PUBLIC) /* a retry, whose first answer was lost */
+        return true;
     if (!store_run_flags(v->store, run->id, &v->arena, &flags, &v->err)) {
         visit_fail_err(v, &v->err);
         return false;
