@@ -6,9 +6,30 @@
 
 #include "base/num.h"
 
+/* At least as many as there are: each stands behind a bracket or a comma. */
+static size_t count_values(const char *p, size_t n)
+{
+    size_t count = 1;
+    bool quoted = false;
+
+    for (size_t i = 0; i < n; i++) {
+        if (quoted && p[i] == '\\')
+            i++;
+        else if (p[i] == '"')
+            quoted = !quoted;
+        else if (!quoted && (p[i] == ',' || p[i] == '[' || p[i] == '{'))
+            count++;
+    }
+    return count;
+}
+
 json_t *json_parse(const char *p, size_t n, const char *name, struct err *err)
 {
     json_error_t where;
+    if (count_values(p, n) > JSON_MAX_VALUES) {
+        err_set(err, ERR_LIMIT, "%s holds more than %d values", name, JSON_MAX_VALUES);
+        return NULL;
+    }
     json_t *root = json_loadb(p, n, JSON_REJECT_DUPLICATES, &where);
     if (!root)
         err_set(err, ERR_FORMAT, "%s is not valid JSON: line %d, column %d: %s", name, where.line,

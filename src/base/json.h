@@ -12,8 +12,13 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+/* Values of a document, with those inside others: each takes up to 350 bytes once it is parsed,
+ * though it may be two bytes of text. A run of 1,024 cells has less than half as many. */
+enum { JSON_MAX_VALUES = 250000 };
+
 /* Parse a whole document; NULL on error, with line and column in the text. Strict: duplicate keys
- * and trailing text are errors. `name` is what the text calls the document. Caller: json_decref. */
+ * and trailing text are errors; more values than JSON_MAX_VALUES are ERR_LIMIT, found before any is
+ * parsed. `name` is what the text calls the document. Caller: json_decref. */
 json_t *json_parse(const char *p, size_t n, const char *name, struct err *err) ATTR_CHECK;
 
 /* Loose look-ups for documents that others write: NULL, false or the fallback when the path is

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sodium.h>
@@ -24,6 +25,7 @@ enum {
     HEAD_BYTES = 24 << 10, /* of a connection: head of the request, head of the answer */
     ALL_BODIES = 256 << 20,
     SWALLOW = 64 << 20,   /* of a body that is too large, so that its sender gets to the answer */
+    HEAVY_FROM = 1 << 20, /* of a body: memory is given back after such a request */
     COMPRESS_FROM = 1024, /* bytes; smaller bodies fit a packet anyway */
     IDLE_S = 20,
 };
@@ -46,6 +48,7 @@ struct call {
     int status; /* 0: nothing is wrong so far */
     struct err err;
     bool begun;
+    bool heavy; /* as in struct response */
 };
 
 /* ---- the request ----------------------------------------------------------------------------- */
@@ -310,6 +313,7 @@ static enum MHD_Result answer(struct http *h, struct MHD_Connection *connection,
                       call->status ? call->err.text : NULL, &response);
     http_guard_extend(h->guard, *guarded_of(connection), ANSWER_NS);
     enum MHD_Result result = send_answer(connection, &call->request, &response);
+    call->heavy = response.heavy;
     response_release(&response);
     return result;
 }
@@ -349,10 +353,13 @@ static void on_done(void *ctx, struct MHD_Connection *connection, void **request
     if (!call)
         return;
     atomic_fetch_sub(&h->bodies, call->held);
+    bool heavy = call->heavy || call->request.body.len >= HEAVY_FROM;
     request_release(&call->request);
     free(call->target);
     free(call);
     *request = NULL;
+    if (heavy) /* parsed documents lay scattered over the heap, which would stay that large */
+        malloc_trim(0);
 }
 
 static void on_connection(void *ctx, struct MHD_Connection *connection, void **socket_context,

@@ -1,6 +1,7 @@
 /* serve_account.c - accounts: in, up, out; the dashboard and what it does; device login. */
 #include <string.h>
 
+#include "base/text.h"
 #include "base/uuid.h"
 #include "site/publish.h"
 #include "site/serve.h"
@@ -61,7 +62,9 @@ void serve_sign_in_form(struct visit *v)
 {
     struct store_user user;
     const char *name = visit_form(v, "user"), *password = visit_form(v, "password");
-    const char *who = arena_printf(&v->arena, "%.60s", name);
+    char shown[64];
+    text_printable(shown, sizeof shown, name, strlen(name));
+    const char *who = store_key_of(&v->arena, shown); /* one limit, however it is spelled */
     if (!visit_limit(v, "sign-in:address", NULL, 30, 10 * MINUTE_MS) ||
         !visit_limit(v, "sign-in:name", who, 10, 10 * MINUTE_MS))
         return;

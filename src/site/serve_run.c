@@ -39,12 +39,15 @@ bool serve_find_run(struct visit *v, const char *uid, struct store_run *ret)
     return false;
 }
 
+enum { HEAVY_FROM = 1 << 20 }; /* bytes of a document */
+
 bool serve_load_result(struct visit *v, const char *uid, struct result *ret)
 {
     struct buf document;
     buf_init(&document, RESULT_MAX_BYTES);
     bool ok = store_run_document(v->store, uid, 0, &document, &v->err) &&
               result_read_json(document.p, document.len, uid, ret, &v->err);
+    v->response->heavy = document.len >= HEAVY_FROM;
     buf_release(&document);
     if (!ok)
         visit_fail_err(v, &v->err);

@@ -122,20 +122,14 @@ static void answer(void *ctx, struct request *request, int status, const char *p
     struct site *s = ctx;
     struct err err = {0};
     struct store *store = take_handle(s, &err);
-    if (!store) {
-        if (s->options.log)
-            s->options.log(err.text);
-        response->status = 503;
-        response->type = "text/plain; charset=utf-8";
-        buf_adds(&response->body, "The database cannot be reached; try again in a minute.\n");
-        return;
-    }
+    if (!store && s->options.log)
+        s->options.log(err.text);
     const struct site_context context = {
         .assets = &s->assets, .store = store, .log = s->options.log};
     struct buf key;
     int64_t version;
     buf_init(&key, (size_t)4 * REQUEST_MAX_TARGET);
-    bool keep = !problem && is_kept(request, &key) && store_version(store, &version, &err);
+    bool keep = store && !problem && is_kept(request, &key) && store_version(store, &version, &err);
     if (!keep || !page_cache_get(s->kept, key.p, version, response)) {
         visit_answer(&context, request, status, problem, response);
         if (keep && response->status == 200 && response->header_count == 0) {
@@ -144,7 +138,8 @@ static void answer(void *ctx, struct request *request, int status, const char *p
         }
     }
     buf_release(&key);
-    give_handle(s, store);
+    if (store)
+        give_handle(s, store);
 }
 
 /* ---- life cycle ------------------------------------------------------------------------------ */

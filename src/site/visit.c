@@ -189,6 +189,11 @@ void visit_answer(const struct site_context *context, struct request *request, i
     if (!v.lang)
         v.lang = is_api(&v) ? site_langs[0]
                             : site_lang_accepted(request->header[HEADER_ACCEPT_LANGUAGE]);
+    if (!v.store) {
+        visit_fail_err(&v, &(struct err){.code = ERR_CONNECT});
+        arena_release(&v.arena);
+        return;
+    }
     /* A body that nobody would have read does not hide that there is nobody. */
     if (problem && (v.match.route || status != 413)) {
         visit_fail(&v, status, "invalid", problem, NULL);

@@ -35,7 +35,7 @@ struct visit {
  * http.h. */
 struct site_context {
     const struct site_assets *assets;
-    struct store *store;
+    struct store *store; /* NULL: it cannot be reached, which is what the answer says */
     void (*log)(const char *line);
 };
 void visit_answer(const struct site_context *context, struct request *request, int status,

@@ -30,6 +30,7 @@ struct response {
         char *value;
     } headers[RESPONSE_MAX_HEADERS];
     size_t header_count;
+    bool heavy; /* much memory was needed on the way: the allocator gives it back afterwards */
 };
 
 void response_init(struct response *r);

@@ -1,9 +1,9 @@
 /* db_sqlite.c - SQLite behind db.h: one file, many readers, one writer at a time (WAL). */
 #include <errno.h>
-#include <fcntl.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -51,15 +51,15 @@ static bool run_script(struct db *db, const char *sql, struct err *err)
     return rc == SQLITE_OK || failed(db->handle, rc, err);
 }
 
-/* SQLite gives the files beside it the same permissions. */
-static bool make_private(const char *path, struct err *err)
+/* An empty file, unless there is one. SQLite gives the files beside it the same permissions.
+ * Nothing but SQLite may ever open and close a database: closing it drops all locks that this
+ * process has on it, whereupon another one that opens it takes itself for the only one. */
+static bool make_private(const char *path, bool *ret_new, struct err *err)
 {
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-
-    if (fd < 0)
-        return err_set(err, ERR_SYSTEM, "%s: cannot be made: %s", path, strerror(errno));
-    close(fd);
-    return true;
+    *ret_new = mknod(path, S_IFREG | 0600, 0) == 0;
+    if (*ret_new || errno == EEXIST)
+        return true;
+    return err_set(err, ERR_SYSTEM, "%s: cannot be made: %s", path, strerror(errno));
 }
 
 static bool pragma_int(sqlite3 *handle, const char *sql, int64_t *ret)
@@ -126,10 +126,11 @@ static bool open_file(struct db *db, const char *url, bool create, struct err *e
 {
     const char *path = db_path_of(url);
     sqlite3 *handle = NULL;
+    bool made;
 
     if (!*path)
         return err_set(err, ERR_USAGE, "the name of the database file is empty");
-    if (create && !make_private(path, err))
+    if (create && !make_private(path, &made, err))
         return false;
     int rc = sqlite3_open_v2(
         path, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
@@ -296,11 +297,12 @@ static bool copy_pages(sqlite3_backup *copy, struct err *err)
 static bool backup(struct db *db, const char *path, struct err *err)
 {
     sqlite3 *to = NULL;
-    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    bool made;
 
-    if (fd < 0)
-        return err_set(err, ERR_SYSTEM, "%s: cannot be made: %s", path, strerror(errno));
-    close(fd);
+    if (!make_private(path, &made, err))
+        return false;
+    if (!made)
+        return err_set(err, ERR_SYSTEM, "%s: cannot be made: %s", path, strerror(EEXIST));
     int rc = sqlite3_open_v2(path, &to, SQLITE_OPEN_READWRITE, NULL);
     sqlite3_backup *copy =
         rc == SQLITE_OK ? sqlite3_backup_init(to, "main", db->handle, "main") : NULL;

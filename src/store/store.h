@@ -142,6 +142,10 @@ bool store_users(struct store *s, const char *prefix, const struct store_page *p
 /* Whether this name could be a user's; ERR_FORMAT says what is wrong. */
 bool store_name_check(const char *name, struct err *err) ATTR_CHECK;
 
+/* A lower-case copy for look-ups: ASCII letters only, as user names and ids have. Names with the
+ * same key are one user's. */
+char *store_key_of(struct arena *a, const char *name);
+
 /* ---- sessions -------------------------------------------------------------------------------- */
 
 enum { STORE_TOKEN_MAX = 48 }; /* a secret as text, NUL included */

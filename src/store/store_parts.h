@@ -18,9 +18,6 @@ bool store_no_such(struct err *err, const char *thing, const char *name);
 /* Names and labels from outside: not empty, at most `max` bytes, no control characters. */
 bool store_text_check(const char *what, const char *text, size_t max, struct err *err) ATTR_CHECK;
 
-/* A lower-case copy for look-ups: ASCII letters only, as user names and ids have. */
-char *store_key_of(struct arena *a, const char *name);
-
 /* ---- pages ---- */
 
 /* Where a page begins and how long it is. `list` is a number of the caller's for what is listed
@@ -101,6 +98,8 @@ bool find_base(struct store *s, const char *name, int64_t *ret_id, struct err *e
 /* Board rows, counters, search entries of a run; the run's `listed` says so already. */
 bool ranks_add(struct store *s, int64_t run, struct err *err) ATTR_CHECK;
 bool ranks_remove(struct store *s, int64_t run, struct err *err) ATTR_CHECK;
+/* Whether the board rows of a listed run are those that its cells make. */
+bool ranks_check(struct store *s, int64_t run, bool *ret_right, struct err *err) ATTR_CHECK;
 
 /* ---- search ---- */
 

@@ -459,3 +459,46 @@ bool ranks_remove(struct store *s, int64_t run, struct err *err)
     arena_release(&a);
     return fine;
 }
+
+/* ---- whether they are right ---- */
+
+/* What the cells make first, then each row on a board is taken out of it; nothing may be left. In
+ * one statement, so that both are seen at the same time while others publish. */
+bool ranks_check(struct store *s, int64_t run, bool *ret_right, struct err *err)
+{
+    struct db_rows rows;
+    struct store_cell c;
+    struct entries e;
+
+    if (!DB_QUERY(s->db, &rows, err,
+                  "SELECT " CELL_COLUMNS ", -1 FROM cell c JOIN run r ON r.id = c.run_id "
+                  "WHERE r.id = ? AND r.listed = 1 AND c.ranked = 1 UNION ALL "
+                  "SELECT p.context_tokens, p.concurrency, 0, 0, b.score, NULL, NULL, NULL, NULL, "
+                  "NULL, 0, p.metric FROM board b JOIN point p ON p.id = b.point_id "
+                  "JOIN run r ON r.id = b.run_id WHERE r.id = ? AND "
+                  "p.simulated = CASE WHEN r.kind = 'simulated' THEN 1 ELSE 0 END ORDER BY 12",
+                  db_int(run), db_int(run)))
+        return false;
+    entries_init(&e, 128);
+    bool right = true;
+    size_t taken = 0;
+    while (db_next(&rows)) {
+        read_cell(&rows, &c);
+        int64_t metric = db_get_int(&rows);
+        if (metric < 0) {
+            offer_metrics(&e, &c);
+            continue;
+        }
+        const struct entry x = {.metric = (enum store_metric)metric,
+                                .context_tokens = c.context_tokens,
+                                .concurrency = c.concurrency};
+        right = right && e.v[place_of(&e, &x)].score == c.total_tok_s;
+        taken++;
+    }
+    right = right && taken == e.n;
+    free(e.v);
+    if (!db_end(&rows, err))
+        return false;
+    *ret_right = right;
+    return true;
+}

@@ -99,6 +99,16 @@ bool store_expire(struct store *s, struct err *err)
 
 /* ---- whether everything agrees ---- */
 
+/* Best of the listed runs of a group, simulated ones left out. */
+#define BEST_OF(table, what)                                                                       \
+    "SELECT COUNT(*) FROM " table " g WHERE g." what " <> (SELECT COALESCE(MAX(r." what            \
+    "), 0) FROM run r WHERE r." table "_id = g.id AND r.listed = 1 AND r.kind <> 'simulated')"
+
+/* What has listed runs is found, with their number as its weight; nothing else is. */
+#define FOUND_AS(table, key, kind)                                                                 \
+    "SELECT COUNT(*) FROM " table " g WHERE g.run_count <> COALESCE((SELECT e.weight FROM "        \
+    "search_entry e WHERE e.kind = " kind " AND e.key = g." key "), 0)"
+
 /* Each counts rows that should not be. */
 static const struct {
     const char *what, *sql;
@@ -138,6 +148,36 @@ static const struct {
      "SELECT COUNT(*) FROM run r WHERE r.listed = 1 AND r.total > 0 AND EXISTS (SELECT 1 FROM cell "
      "c WHERE c.run_id = r.id AND c.ranked = 1 AND c.concurrency > 0) AND NOT EXISTS "
      "(SELECT 1 FROM board b WHERE b.run_id = r.id)"},
+    {"engines' run counts",
+     "SELECT COUNT(*) FROM engine e WHERE e.run_count <> (SELECT COUNT(*) FROM run r WHERE "
+     "r.engine_id = e.id AND r.listed = 1)"},
+    {"quantizations' run counts",
+     "SELECT COUNT(*) FROM quantization q WHERE q.run_count <> (SELECT COUNT(*) FROM run r WHERE "
+     "r.quantization_id = q.id AND r.listed = 1)"},
+    {"models' best total", BEST_OF("model", "total")},
+    {"groups' best figures", BEST_OF("base", "single")},
+    {"groups' best total", BEST_OF("base", "total")},
+    {"organizations' best figures", BEST_OF("organization", "single")},
+    {"organizations' best total", BEST_OF("organization", "total")},
+    {"hardware's best figures", BEST_OF("hardware", "single")},
+    {"hardware's best total", BEST_OF("hardware", "total")},
+    {"runs' flag counts", "SELECT COUNT(*) FROM run r WHERE r.flag_count <> (SELECT COUNT(*) FROM "
+                          "flag f WHERE f.run_id = r.id)"},
+    {"runs' report counts",
+     "SELECT COUNT(*) FROM run r WHERE r.report_count <> (SELECT COUNT(*) FROM report p WHERE "
+     "p.run_id = r.id AND p.resolved_ms = 0)"},
+    {"best rows of no board row",
+     "SELECT COUNT(*) FROM best t WHERE NOT EXISTS (SELECT 1 FROM board b WHERE b.point_id = "
+     "t.point_id AND b.run_id = t.run_id AND b.base_id = t.base_id AND b.hardware_id = "
+     "t.hardware_id AND b.score = t.score)"},
+    {"models on hardware without their best row",
+     "SELECT COUNT(*) FROM board b JOIN point p ON p.id = b.point_id WHERE p.context_tokens = -1 "
+     "AND p.concurrency = 0 AND NOT EXISTS (SELECT 1 FROM best t WHERE t.point_id = b.point_id AND "
+     "t.base_id = b.base_id AND t.hardware_id = b.hardware_id)"},
+    {"search entries of models", FOUND_AS("model", "name", "0")},
+    {"search entries of organizations", FOUND_AS("organization", "name", "1")},
+    {"search entries of hardware", FOUND_AS("hardware", "slug", "2")},
+    {"search entries of users", FOUND_AS("users", "name", "3")},
     {"best rows that another run beats",
      "SELECT COUNT(*) FROM best t WHERE EXISTS (SELECT 1 FROM board b WHERE b.point_id = "
      "t.point_id "
@@ -150,7 +190,9 @@ static const struct {
      "AND d.revision = r.revision AND d.digest = r.document_digest)"},
 };
 
-_Static_assert(STORE_FOUND_RUN == 4 && STORE_RUN_PUBLIC == 1 && STORE_RUN_WITHDRAWN == 3,
+_Static_assert(STORE_FOUND_MODEL == 0 && STORE_FOUND_ORGANIZATION == 1 &&
+                   STORE_FOUND_HARDWARE == 2 && STORE_FOUND_USER == 3 && STORE_FOUND_RUN == 4 &&
+                   STORE_RUN_PUBLIC == 1 && STORE_RUN_WITHDRAWN == 3,
                "as in the statements above");
 
 struct findings {
@@ -269,6 +311,38 @@ static bool check_documents(struct store *s, struct findings *f, struct err *err
     return n >= 0;
 }
 
+/* The next run after this one that is listed; 0: none. */
+static bool next_listed(struct store *s, int64_t *run, struct err *err)
+{
+    struct db_rows rows;
+
+    if (!DB_QUERY(s->db, &rows, err,
+                  "SELECT id FROM run WHERE listed = 1 AND id > ? ORDER BY id LIMIT 1",
+                  db_int(*run)))
+        return false;
+    *run = db_next(&rows) ? db_get_int(&rows) : 0;
+    return db_end(&rows, err);
+}
+
+static bool check_ranks(struct store *s, struct findings *f, struct err *err)
+{
+    bool right;
+
+    for (int64_t run = 0;;) {
+        if (!next_listed(s, &run, err))
+            return false;
+        if (!run)
+            return true;
+        if (!ranks_check(s, run, &right, err))
+            return false;
+        if (!right) {
+            buf_addf(f->out, "run %lld: its board rows are not what its cells say\n",
+                     (long long)run);
+            f->n++;
+        }
+    }
+}
+
 bool store_check(struct store *s, struct buf *out, int64_t *ret_findings, struct err *err)
 {
     struct findings f = {.out = out};
@@ -276,7 +350,8 @@ bool store_check(struct store *s, struct buf *out, int64_t *ret_findings, struct
 
     if (!migrate_check(s->db, &history))
         found(&f, history.text);
-    if (!check_file(s, &f, err) || !check_documents(s, &f, err) || !check_agreements(s, &f, err))
+    if (!check_file(s, &f, err) || !check_documents(s, &f, err) || !check_agreements(s, &f, err) ||
+        !check_ranks(s, &f, err))
         return false;
     *ret_findings = f.n;
     return true;

@@ -18,6 +18,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+from database import Database
+
 HERE = Path(__file__).resolve().parent
 DATA = HERE.parent / "data"
 RUNS = [
@@ -65,15 +67,23 @@ class Answer:
 class Served:
     """A site of one's own: started in an empty folder, ended by its process id."""
 
-    def __init__(self, tokgrid: str, folder: Path, slow: float = 1.0, options: tuple[str, ...] = ()):
+    def __init__(
+        self, tokgrid: str, folder: Path, slow: float = 1.0, database: Database | None = None
+    ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self.folder = folder
+        self.tokgrid, self.folder, self.slow = tokgrid, folder, slow
+        self.database = database or Database(str(folder / "tokgrid.db"))
         self.log_path = folder / "serve.log"
+        self.others: list[Served] = []  # on the same database, ended with this one
+        self.start()
+
+    def start(self) -> None:
+        """Also after stop or kill; the port is another one then."""
         keep = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-        with self.log_path.open("wb") as log:
+        with self.log_path.open("ab") as log:
             self.process = subprocess.Popen(
-                [tokgrid, "serve", "--listen", "127.0.0.1:0", *options],
-                cwd=folder,
+                [self.tokgrid, "serve", "--listen", "127.0.0.1:0", *self.database.options],
+                cwd=self.folder,
                 env={"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", **keep},
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -86,7 +96,13 @@ class Served:
             self.stop()
             raise Failed(f"no 'listening on' but {line!r}: {self.log_path.read_text()[-500:]}")
         self.port = int(found.group(1))
-        self.slow = slow
+
+    def another(self) -> Served:
+        """One more process on the same database."""
+        folder = self.folder / f"also-{len(self.others) + 1}"
+        other = Served(self.tokgrid, folder, self.slow, self.database.seen_from_elsewhere())
+        self.others.append(other)
+        return other
 
     def stop(self) -> int:
         """Ends it as a service manager would; returns its exit code."""
@@ -99,9 +115,23 @@ class Served:
             self.process.wait()
             raise Failed("it does not end at SIGTERM") from None
 
+    def kill(self) -> None:
+        """In the middle of whatever it does."""
+        self.port = 0  # nobody connects to who gets this port next
+        self.process.kill()
+        self.process.wait()
+
     def memory_kib(self) -> int:
+        """What it has allocated; the pages of a database file that it maps do not count."""
+        return self.status_kib("RssAnon")
+
+    def peak_kib(self) -> int:
+        """The most that it ever had in memory, everything counted."""
+        return self.status_kib("VmHWM")
+
+    def status_kib(self, name: str) -> int:
         status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")
-        return int(re.search(r"VmRSS:\s+(\d+)", status)[1])  # type: ignore[index]
+        return int(re.search(rf"{name}:\s+(\d+)", status)[1])  # type: ignore[index]
 
     def ask(
         self,
@@ -110,21 +140,8 @@ class Served:
         body: bytes | None = None,
         headers: dict[str, str] | None = None,
     ) -> Answer:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        try:
-            connection.request(method, path, body, headers or {})
-            response = connection.getresponse()
-            raw = response.read()
-        finally:
-            connection.close()
-        if response.getheader("Content-Encoding") == "gzip":
-            raw = gzip.decompress(raw)
-        return Answer(
-            response.status,
-            {name.lower(): value for name, value in response.getheaders()},
-            [value for name, value in response.getheaders() if name.lower() == "set-cookie"],
-            raw,
-        )
+        with Line(self) as line:
+            return line.ask(method, path, body, headers)
 
     def raw(self, text: bytes, wait_s: float = 10.0) -> bytes:
         """Bytes as they are on a connection of their own, and all that comes back."""
@@ -143,6 +160,38 @@ class Served:
     def counts(self) -> int:
         """How many runs are listed."""
         return len(self.ask("GET", "/api/v1/runs?limit=200").json["runs"])
+
+
+class Line:
+    """A connection to a site that is kept from one request to the next."""
+
+    def __init__(self, site: Served) -> None:
+        self.connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=60 * site.slow)
+
+    def __enter__(self) -> Line:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.connection.close()
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> Answer:
+        self.connection.request(method, path, body, headers or {})
+        response = self.connection.getresponse()
+        raw = response.read()
+        if response.getheader("Content-Encoding") == "gzip":
+            raw = gzip.decompress(raw)
+        return Answer(
+            response.status,
+            {name.lower(): value for name, value in response.getheaders()},
+            [value for name, value in response.getheaders() if name.lower() == "set-cookie"],
+            raw,
+        )
 
 
 class Links(HTMLParser):
@@ -259,7 +308,9 @@ class Visitor:
         return found[0]  # type: ignore[index]
 
 
-def publish(site: Served, key: str, document: bytes, query: str = "", **headers: str) -> Answer:
+def publish(
+    site: Served | Line, key: str, document: bytes, query: str = "", **headers: str
+) -> Answer:
     sent = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
     sent.update({name.replace("_", "-"): value for name, value in headers.items()})
     return site.ask("POST", f"/api/v1/runs{query}", document, sent)

@@ -4,7 +4,8 @@
     python3 tests/site/site_tests.py --tokgrid build/tokgrid [WORD...]
 
 TAP on standard output, N tests at a time with --jobs N. Words after the options choose tests that
-have one of them in their name.
+have one of them in their name. The sites keep everything in SQLite files; behind
+tests/unit/store/with-postgres, in databases of the PostgreSQL that it runs. README.md says more.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import shutil
 import sys
 import tempfile
 import time
+import traceback
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Callable
@@ -22,7 +24,11 @@ import accounts
 import api
 import hostile
 import moderation
+import mutations
+import processes
 import story
+import uploads
+from database import new_database
 from served import Failed, Served, Skipped
 
 TESTS: list[tuple[str, Callable[[Served], None]]] = [
@@ -31,6 +37,9 @@ TESTS: list[tuple[str, Callable[[Served], None]]] = [
     *api.TESTS,
     *hostile.TESTS,
     *moderation.TESTS,
+    *uploads.TESTS,
+    *mutations.TESTS,
+    *processes.TESTS,
 ]
 
 
@@ -41,26 +50,36 @@ def run_test(tokgrid: str, folder: Path, slow: float, test: Callable[[Served], N
     """What went wrong; nothing is a pass. What is missing begins with SKIPPED."""
     problem = skipped = ""
     site = None
+    database = new_database(folder)
     try:
-        site = Served(tokgrid, folder, slow)
+        site = Served(tokgrid, folder, slow, database)
         test(site)
     except Failed as error:
         problem = str(error) or "failed"
     except Skipped as error:
         skipped = f"{SKIPPED}{error}"
     except Exception as error:  # the test itself is wrong, or the connection broke
-        problem = f"{type(error).__name__}: {error}"
-    if site:
-        try:
-            code = site.stop()
-            if code != 0 and not problem:
-                problem = f"exit code {code} at SIGTERM"
-        except Failed as error:
-            problem = problem or str(error)
-        log = site.log_path.read_text(encoding="utf-8", errors="replace")
-        if log and not problem:
-            problem = f"it wrote to standard error: {log[-500:]}"
+        problem = "".join(traceback.format_exception(error))
+    for one in [site, *site.others] if site else []:
+        problem = problem or fault_at_end(one)
+        if one.process.poll() is None:
+            one.process.kill()
+            one.process.wait()
+    if not problem:
+        database.drop()
     return problem or skipped
+
+
+def fault_at_end(site: Served) -> str:
+    """A site ends when it is asked to, and has nothing to say about what visitors sent."""
+    try:
+        code = site.stop()
+    except Failed as error:
+        return str(error)
+    log = site.log_path.read_text(encoding="utf-8", errors="replace")
+    if code != 0:
+        return f"exit code {code} at SIGTERM: {log[-500:]}"
+    return f"it wrote to standard error: {log[-500:]}" if log else ""
 
 
 def main() -> int:

@@ -35,6 +35,39 @@ static void test_parse(void **state)
     assert_null(json_parse("{", 1, "x", NULL));
 }
 
+/* What would take a hundred times its size is refused before it is parsed; what only looks like it,
+ * in a string, is not. */
+static void test_many_values(void **state)
+{
+    static const char *const pieces[] = {"[]", "{}", "1", "\"\"", "[1]"};
+    struct buf text;
+    struct err err = {0};
+
+    (void)state;
+    buf_init(&text, 8 << 20);
+    for (size_t i = 0; i < ARRAY_LEN(pieces); i++) {
+        buf_reset(&text);
+        buf_adds(&text, "[");
+        for (int k = 1; k < JSON_MAX_VALUES; k++)
+            buf_addf(&text, "%s,", pieces[i]);
+        buf_addf(&text, "%s]", pieces[i]);
+        assert_null(json_parse(text.p, text.len, "x", &err));
+        assert_int_equal(err.code, ERR_LIMIT);
+    }
+    buf_reset(&text);
+    buf_adds(&text, "[\"");
+    for (int k = 0; k < JSON_MAX_VALUES; k++)
+        buf_adds(&text, "[,\\\"{\\\\");
+    buf_adds(&text, "\"");
+    for (int k = 0; k < JSON_MAX_VALUES - 3; k++)
+        buf_adds(&text, ",1");
+    buf_adds(&text, "]");
+    json_t *root = json_parse(text.p, text.len, "x", &err);
+    assert_int_equal(json_array_size(root), JSON_MAX_VALUES - 2);
+    json_decref(root);
+    buf_release(&text);
+}
+
 static const char document[] = "{\"data\":[{\"id\":\"m\",\"max\":8192},{\"id\":null}],"
                                "\"f\":1.5,\"whole\":4.0,\"big\":9223372036854775807,"
                                "\"huge\":1e300,\"text\":\"7\",\"deep\":{\"a\":{\"b\":true}}}";
@@ -99,9 +132,8 @@ static void test_write(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parse),
-        cmocka_unit_test(test_look_ups),
-        cmocka_unit_test(test_long_key),
+        cmocka_unit_test(test_parse),    cmocka_unit_test(test_many_values),
+        cmocka_unit_test(test_look_ups), cmocka_unit_test(test_long_key),
         cmocka_unit_test(test_write),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

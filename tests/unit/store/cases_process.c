@@ -10,6 +10,7 @@
 
 #include "store/store_parts.h"
 #include "synthetic.h"
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -136,7 +137,7 @@ static void test_shared_limit(void **state)
     int left[2], allowed = 0;
     pid_t pids[PROCESSES];
 
-    assert_int_equal(pipe(left), 0);
+    assert_int_equal(pipe2(left, O_CLOEXEC), 0);
     for (int i = 0; i < PROCESSES; i++) {
         pids[i] = fork();
         assert_true(pids[i] >= 0);
@@ -205,7 +206,37 @@ static void test_start_together(void **state)
         unlink(where);
 }
 
+/* Who opens a file that is in use and closes it again is never taken for the last one: that would
+ * remove the log in which the others' commits lie. */
+static void test_passing_by(void **state)
+{
+    struct fixture *f = *state;
+    struct store *other =
+        fixture_another(f); /* whose opening must not drop the locks of the first */
+    char log[600];
+    int status;
+
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        execl("/proc/self/exe", "test_store", "pass-by", f->where, (char *)NULL);
+        _exit(1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    snprintf(log, sizeof log, "%s-wal", f->where);
+    if (!fixture_is_postgres())
+        assert_int_equal(access(log, F_OK), 0);
+    store_close(other);
+    assert_consistent(f);
+}
+
 const struct CMUnitTest process_tests[] = {
-    TEST(test_processes), TEST(test_killed),         TEST(test_shared_limit),
-    TEST(test_busy),      TEST(test_start_together), {0},
+    TEST(test_processes),
+    TEST(test_killed),
+    TEST(test_shared_limit),
+    TEST(test_busy),
+    TEST(test_start_together),
+    TEST(test_passing_by),
+    {0},
 };
