@@ -5,8 +5,7 @@
 #include "base/file.h"
 #include "cmd/commands.h"
 #include "cmd/store_option.h"
-#include "model/redact.h"
-#include "model/result.h"
+#include "model/redact_result.h"
 #include "store/store.h"
 
 struct import_settings {
@@ -23,24 +22,19 @@ struct document {
     bool read; /* result is filled */
 };
 
-/* Keys in a launch command are for nobody; a document that holds one is written anew without. */
+/* Keys are for nobody; a document that holds one is written anew without. */
 static bool take_secrets_out(struct document *d, struct err *err)
 {
-    struct buf clean;
+    struct redactions found;
+    struct arena a = {0};
 
-    if (!d->result.engine.launch_command)
+    redact_result(&d->result, NULL, &a, &found);
+    arena_release(&a);
+    if (found.n == 0)
         return true;
-    buf_init(&clean, RESULT_MAX_BYTES);
-    if (redact_command(d->result.engine.launch_command, &clean) > 0) {
-        mem_set_string(&d->result.engine.launch_command, clean.p);
-        buf_reset(&d->text);
-        if (!result_write_json(&d->result, &d->text)) {
-            buf_release(&clean);
-            return err_set(err, ERR_LIMIT, "%s: too large", d->path);
-        }
-    }
-    buf_release(&clean);
-    return true;
+    buf_reset(&d->text);
+    return result_write_json(&d->result, &d->text) ||
+           err_set(err, ERR_LIMIT, "%s: too large", d->path);
 }
 
 static bool read_document(struct document *d, struct err *err)
@@ -170,7 +164,7 @@ const struct command cmd_import = {
     .about =
         "Reads result files, checks each against the schema and the invariants that every result "
         "satisfies, and puts it into a store without going through the site: for the store's own "
-        "operator. Prints the new run's id. Secrets in a launch command are taken out first. A run "
+        "operator. Prints the new run's id. Keys and passwords in it are taken out first. A run "
         "that its owner has in the store already is an error; so is a file that is not what it "
         "should be. The store is made when it does not exist.",
     .options = rows,
