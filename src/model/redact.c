@@ -281,14 +281,14 @@ static bool is_name_char(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '-' || (c & 0x80);
 }
 
-/* The name of the folder behind /home/ or its like at p; 0: no such folder. */
+/* The name of the folder behind "home" or its like at p, a slash; 0: no such folder. */
 static size_t home_folder(const char *p, const char **ret_name)
 {
-    static const char *const homes[] = {"/home/", "/Users/", "\\Users\\"};
-    for (size_t i = 0; i < ARRAY_LEN(homes); i++) {
-        if (!text_starts(p, homes[i]))
+    static const char *const homes[] = {"home/", "Users/", "Users\\"};
+    for (size_t i = 0; (*p == '/' || *p == '\\') && i < ARRAY_LEN(homes); i++) {
+        if (!text_starts(p + 1, homes[i]))
             continue;
-        *ret_name = p + strlen(homes[i]);
+        *ret_name = p + 1 + strlen(homes[i]);
         *ret_name += strspn(*ret_name, "\\"); /* a backslash is two in JSON */
         return strcspn(*ret_name, "/\\\"':;,= \t\r\n()<>|&");
     }

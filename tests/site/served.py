@@ -68,6 +68,7 @@ class Served:
     def __init__(self, tokgrid: str, folder: Path, slow: float = 1.0, options: tuple[str, ...] = ()):
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
+        self.tokgrid = tokgrid
         self.log_path = folder / "serve.log"
         keep = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
         with self.log_path.open("wb") as log:

@@ -21,6 +21,7 @@ from typing import Callable
 import accounts
 import api
 import hostile
+import publishing
 import story
 from served import Failed, Served, Skipped
 
@@ -29,6 +30,7 @@ TESTS: list[tuple[str, Callable[[Served], None]]] = [
     *accounts.TESTS,
     *api.TESTS,
     *hostile.TESTS,
+    *publishing.TESTS,
 ]
 
 

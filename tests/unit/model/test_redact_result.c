@@ -14,10 +14,10 @@ static void fill(struct result *r)
     result_init(r);
     mem_set_string(&r->kind, "measured");
     mem_set_string(&r->subject.model, "org/model");
-    mem_set_string(&r->engine.launch_command, "HF_TOKEN=abc serve /home/bob/m --host 10.1.2.3");
-    mem_set_string(&r->engine.flags, "{\"api_key\": \"abc\", \"path\": \"/home/bob\"}");
+    mem_set_string(&r->engine.launch_command, "HF_TOKEN=abc serve /srv/home/bob/m --host 10.1.2.3");
+    mem_set_string(&r->engine.flags, "{\"api_key\": \"abc\", \"path\": \"/srv/home/bob\"}");
     mem_set_string(&r->server.url, "http://10.1.2.3:8000/x");
-    result_add_fact(r, "model_path", "/home/bob/m", "GET http://10.1.2.3:8000/props");
+    result_add_fact(r, "model_path", "/srv/home/bob/m", "GET http://10.1.2.3:8000/props");
     result_add_event(r, "warning", "key sk-abcdefghijkl refused");
     result_add_note(r, "fine");
     result_add_note(r, "https://bob:pw@files.example/");
@@ -30,12 +30,12 @@ static void test_all_fields(void **state)
         const char *field, *before, *after;
         size_t secrets, names;
     } rows[] = {
-        {"engine.launch_command", "HF_TOKEN=<3 bytes> serve /home/bob/m --host 10.1.2.3",
-         "HF_TOKEN=*** serve /home/***/m --host ***", 1, 2},
-        {"engine.flags", "{\"api_key\": \"<3 bytes>\", \"path\": \"/home/bob\"}",
-         "{\"api_key\": \"***\", \"path\": \"/home/***\"}", 1, 1},
+        {"engine.launch_command", "HF_TOKEN=<3 bytes> serve /srv/home/bob/m --host 10.1.2.3",
+         "HF_TOKEN=*** serve /srv/home/***/m --host ***", 1, 2},
+        {"engine.flags", "{\"api_key\": \"<3 bytes>\", \"path\": \"/srv/home/bob\"}",
+         "{\"api_key\": \"***\", \"path\": \"/srv/home/***\"}", 1, 1},
         {"server.url", "http://10.1.2.3:8000/x", "http://***:8000/x", 0, 1},
-        {"server.facts[0].value", "/home/bob/m", "/home/***/m", 0, 1},
+        {"server.facts[0].value", "/srv/home/bob/m", "/srv/home/***/m", 0, 1},
         {"server.facts[0].source", "GET http://10.1.2.3:8000/props", "GET http://***:8000/props", 0,
          1},
         {"events[0].text", "key <15 bytes> refused", "key *** refused", 1, 0},
@@ -59,7 +59,7 @@ static void test_all_fields(void **state)
     }
     buf_init(&out, RESULT_MAX_BYTES);
     assert_true(result_write_json(&r, &out));
-    assert_non_null(strstr(out.p, "\"HF_TOKEN=*** serve /home/***/m --host ***\""));
+    assert_non_null(strstr(out.p, "\"HF_TOKEN=*** serve /srv/home/***/m --host ***\""));
     assert_null(strstr(out.p, "bob"));
     assert_null(strstr(out.p, "10.1.2.3"));
     assert_null(redact_find_secret(&r, &a));
@@ -84,7 +84,7 @@ static void test_names_are_optional(void **state)
     redact_result(&r, NULL, &a, &found);
     assert_int_equal(found.n, 4);
     assert_string_equal(r.server.url, "http://10.1.2.3:8000/x");
-    assert_string_equal(r.server.facts[0].value, "/home/bob/m");
+    assert_string_equal(r.server.facts[0].value, "/srv/home/bob/m");
     result_release(&r);
     for (size_t i = 0; i < ARRAY_LEN(own); i++) {
         result_init(&r);
