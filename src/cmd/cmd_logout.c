@@ -44,7 +44,7 @@ static bool revoke(const struct site *site, const char *key, const char *ca_file
     struct site_client *c = site_client_new(site, &how, err);
     struct site_answer answer = {0};
     char path[64];
-    int64_t number;
+    int64_t number = 0;
 
     bool ok = c && find_number(c, key, &number, err);
     if (ok) {
