@@ -12,6 +12,8 @@
 #include "base/err.h"
 #include "cmd/options.h"
 
+extern const struct command cmd_check;
+extern const struct command cmd_compare;
 extern const struct command cmd_db;
 extern const struct command cmd_demo;
 extern const struct command cmd_engine;
