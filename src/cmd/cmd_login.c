@@ -192,7 +192,12 @@ static bool run(struct login *l, struct buf *out, struct err *err)
 {
     const char *key, *user = NULL, *site = l->set->site ? l->set->site : getenv("TOKGRID_SITE");
 
-    if (!given_key(l, &key, err) || !credentials_read(&l->arena, &l->known, err) ||
+    if (!given_key(l, &key, err))
+        return false;
+    if (key && (!site || !*site))
+        return err_set(err, ERR_USAGE,
+                       "a key was given, but not for which site: tokgrid login https://SITE");
+    if (!credentials_read(&l->arena, &l->known, err) ||
         !site_choose(site, &l->known, &l->site, err) ||
         !site_may_have_key(&l->site, l->set->insecure_http, err))
         return false;
@@ -250,8 +255,9 @@ static const struct option_row rows[] = {
 static const struct operand_row operands[] = {
     {.name = "SITE",
      OPERAND_MAYBE(struct login_settings, site),
-     .help = "The site's address. Without it that of TOKGRID_SITE, or the only one there is a "
-             "login for."},
+     .help =
+         "The site's address. Without it that of TOKGRID_SITE, or, for a login by code, the only "
+         "one there is a login for."},
     {0},
 };
 

@@ -111,7 +111,8 @@ def login_by_key(site: Served) -> None:
     expect(client.keys.parent.stat().st_mode & 0o777 == 0o700, "others can look into the folder")
     entry = json.loads(client.keys.read_text())["sites"]
     expect(entry == [{"site": client.url, "user": "alice", "key": key}], f"{entry}")
-    ran = client.good("login", "--json", TOKGRID_KEY=key)  # anew, at the only site there is
+    client.fails(2, "for which site", "login", TOKGRID_KEY=key)
+    ran = client.good("login", client.url, "--json", TOKGRID_KEY=key)
     expect(ran.json["user"] == "alice" and ran.json["site"] == client.url, ran.out)
     ran = client.good("login", "--key", key, TOKGRID_SITE=client.url)
     expect("as alice" in ran.out, ran.out)
