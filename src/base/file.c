@@ -60,14 +60,18 @@ static bool write_all(int fd, const char *p, size_t n)
     return true;
 }
 
-/* Open a file beside `path` for what will replace it; -1 on failure. */
-static int open_beside(const char *path, char *temp, size_t size, struct err *err)
+/* Open a file beside `path` for what will replace it; -1 on failure. What a crash left there keeps
+ * its mode when it is opened, so private files are made anew. */
+static int open_beside(const char *path, bool is_private, char *temp, size_t size, struct err *err)
 {
     if (snprintf(temp, size, "%s.%ld.tmp", path, (long)getpid()) >= (int)size) {
         err_set(err, ERR_SYSTEM, "path too long: %.100s...", path);
         return -1;
     }
-    int fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (is_private)
+        unlink(temp);
+    int fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | (is_private ? O_EXCL : 0),
+                  is_private ? 0600 : 0644);
     if (fd < 0)
         system_error(err, "write", path);
     return fd;
@@ -79,7 +83,7 @@ bool file_can_write(const char *path, struct err *err)
     struct stat st;
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
         return err_set(err, ERR_SYSTEM, "cannot write %s: it is a folder", path);
-    int fd = open_beside(path, temp, sizeof temp, err);
+    int fd = open_beside(path, false, temp, sizeof temp, err);
     if (fd < 0)
         return false;
     close(fd);
@@ -87,10 +91,10 @@ bool file_can_write(const char *path, struct err *err)
     return true;
 }
 
-bool file_write_atomic(const char *path, const void *p, size_t n, struct err *err)
+static bool replace(const char *path, bool is_private, const void *p, size_t n, struct err *err)
 {
     char temp[PATH_MAX];
-    int fd = open_beside(path, temp, sizeof temp, err);
+    int fd = open_beside(path, is_private, temp, sizeof temp, err);
     if (fd < 0)
         return false;
     bool ok = write_all(fd, p, n) && fsync(fd) == 0;
@@ -106,6 +110,16 @@ bool file_write_atomic(const char *path, const void *p, size_t n, struct err *er
     unlink(temp);
     errno = saved;
     return system_error(err, "write", path);
+}
+
+bool file_write_atomic(const char *path, const void *p, size_t n, struct err *err)
+{
+    return replace(path, false, p, n, err);
+}
+
+bool file_write_private(const char *path, const void *p, size_t n, struct err *err)
+{
+    return replace(path, true, p, n, err);
 }
 
 bool file_make_parent(const char *path, struct err *err)

@@ -15,6 +15,9 @@ bool file_read(const char *path, struct buf *out, struct err *err) ATTR_CHECK;
  * after a crash: written beside it, flushed to disk, renamed over it. */
 bool file_write_atomic(const char *path, const void *p, size_t n, struct err *err) ATTR_CHECK;
 
+/* The same for what nobody but its owner may read: mode 0600, whatever stood there before. */
+bool file_write_private(const char *path, const void *p, size_t n, struct err *err) ATTR_CHECK;
+
 /* Learn early whether file_write_atomic could write there; what is there stays as it is. */
 bool file_can_write(const char *path, struct err *err) ATTR_CHECK;
 

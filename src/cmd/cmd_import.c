@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "cmd/commands.h"
 #include "cmd/store_option.h"
-#include "model/redact.h"
+#include "model/redact_result.h"
 #include "model/result.h"
 #include "site/publish.h"
 #include "store/store.h"
@@ -16,25 +16,20 @@ struct import_settings {
     struct operand_list files;
 };
 
-/* Keys in a launch command are for nobody; a document that holds one is written anew without. */
-static bool take_secrets_out(const char *path, struct buf *text, struct err *err)
+/* Keys are for nobody; a document that holds one is written anew without. */
+static bool take_secrets_out(const char *path, struct buf *text, struct arena *a, struct err *err)
 {
     struct result r;
-    struct buf clean;
-    bool fine = result_read_json(text->p, text->len, path, &r, err);
+    struct redactions found;
 
-    if (!fine || !r.engine.launch_command) {
-        if (fine)
-            result_release(&r);
-        return fine;
-    }
-    buf_init(&clean, RESULT_MAX_BYTES);
-    if (redact_command(r.engine.launch_command, &clean) > 0) {
-        mem_set_string(&r.engine.launch_command, clean.p);
+    if (!result_read_json(text->p, text->len, path, &r, err))
+        return false;
+    redact_result(&r, NULL, a, &found);
+    bool fine = true;
+    if (found.n > 0) {
         buf_reset(text);
         fine = result_write_json(&r, text) || err_set(err, ERR_LIMIT, "%s: too large", path);
     }
-    buf_release(&clean);
     result_release(&r);
     return fine;
 }
@@ -86,7 +81,7 @@ static bool import_one(struct store *s, const struct import_settings *set, const
     char uid[UUID_TEXT_MAX];
 
     buf_init(&text, RESULT_MAX_BYTES);
-    bool fine = file_read(path, &text, err) && take_secrets_out(path, &text, err) &&
+    bool fine = file_read(path, &text, err) && take_secrets_out(path, &text, a, err) &&
                 store_one(s, set, path, &text, a, uid, err) && store_run_get(s, uid, a, &run, err);
     if (fine && set->json)
         buf_addf(out, "{\"id\":\"%s\",\"state\":\"%s\"}\n", uid, store_run_state_name(run.state));
@@ -161,8 +156,8 @@ const struct command cmd_import = {
         "Reads result files, checks each against the schema and the invariants that every result "
         "satisfies, and puts it into a store without going through the site: for the store's own "
         "operator. A figure above what memory bandwidth allows flags the run, as it does on the "
-        "site. Prints the new run's id, and behind it that it is flagged. Secrets in a launch "
-        "command are taken out first. A run "
+        "site. Prints the new run's id, and behind it that it is flagged. Keys and passwords in it "
+        "are taken out first. A run "
         "that its owner has in the store already is an error; so is a file that is not what it "
         "should be. The store is made when it does not exist.",
     .options = rows,

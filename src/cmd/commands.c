@@ -12,9 +12,9 @@
 #include "cmd/near.h"
 
 const struct command *const commands_all[] = {
-    &cmd_run,      &cmd_demo,     &cmd_probe, &cmd_show,    &cmd_engine,
-    &cmd_selftest, &cmd_predict,  &cmd_serve, &cmd_import,  &cmd_db,
-    &cmd_admin,    &cmd_hardware, &cmd_help,  &cmd_version, NULL,
+    &cmd_run,      &cmd_demo,    &cmd_probe,    &cmd_show,   &cmd_compare, &cmd_check, &cmd_engine,
+    &cmd_selftest, &cmd_predict, &cmd_login,    &cmd_logout, &cmd_publish, &cmd_serve, &cmd_import,
+    &cmd_db,       &cmd_admin,   &cmd_hardware, &cmd_help,   &cmd_version, NULL,
 };
 
 const struct command *commands_find(const char *name, struct err *err)

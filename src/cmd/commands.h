@@ -13,14 +13,19 @@
 #include "cmd/options.h"
 
 extern const struct command cmd_admin;
+extern const struct command cmd_check;
+extern const struct command cmd_compare;
 extern const struct command cmd_db;
 extern const struct command cmd_demo;
 extern const struct command cmd_engine;
 extern const struct command cmd_hardware;
 extern const struct command cmd_help;
 extern const struct command cmd_import;
+extern const struct command cmd_login;
+extern const struct command cmd_logout;
 extern const struct command cmd_predict;
 extern const struct command cmd_probe;
+extern const struct command cmd_publish;
 extern const struct command cmd_run;
 extern const struct command cmd_selftest;
 extern const struct command cmd_serve;

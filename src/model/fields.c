@@ -1,4 +1,4 @@
-/* fields.c - the two walks that need no JSON: beginning and end of a described struct.
+/* fields.c - the walks that need no JSON: beginning and end of a described struct, its texts.
  *
  * The walks call themselves for a struct within a struct; the tables are static and a few levels
  * deep, so the depth is bounded by them. */
@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/buf.h"
 
 static void *at(void *base, size_t offset)
 {
@@ -109,4 +111,61 @@ void fields_release(const struct field_table *t, void *base)
     memset(base, 0, t->size);
 }
 
+/* A walk over texts: `path` is the place it has reached. */
+struct text_walk {
+    struct buf path;
+    field_text_fn *visit;
+    void *ctx;
+};
+
+static bool walk_field(struct text_walk *w, const struct field *f, void *base);
+
+static bool walk_rows(struct text_walk *w, const struct field_table *t, void *base)
+{
+    size_t here = w->path.len;
+    bool on = true;
+    for (size_t i = 0; on && i < t->count; i++) {
+        if (t->rows[i].flags & FIELD_PRIVATE)
+            continue;
+        buf_addf(&w->path, "%s%s", here ? "." : "", t->rows[i].name);
+        on = walk_field(w, &t->rows[i], base);
+        w->path.len = here;
+    }
+    return on;
+}
+
+static bool walk_list(struct text_walk *w, const struct field *f, void *base)
+{
+    size_t here = w->path.len, count = fields_list_count(f->list, base);
+    char *items = fields_list_items(f, base);
+    bool on = true;
+    for (size_t i = 0; on && i < count; i++) {
+        buf_addf(&w->path, "[%zu]", i);
+        on = walk_field(w, &f->list->item, items + i * f->list->stride);
+        w->path.len = here;
+    }
+    return on;
+}
+
+static bool walk_field(struct text_walk *w, const struct field *f, void *base)
+{
+    char **text = at(base, f->offset);
+    switch (f->kind) {
+    case FIELD_STRING:
+    case FIELD_JSON: return f->words || f->form || !*text || w->visit(w->ctx, w->path.p, f, text);
+    case FIELD_STRUCT: return walk_rows(w, f->table, at(base, f->offset));
+    case FIELD_LIST: return walk_list(w, f, base);
+    default: return true;
+    }
+}
+
 /* NOLINTEND(misc-no-recursion, clang-analyzer-unix.Malloc) */
+
+bool fields_each_text(const struct field_table *t, void *base, field_text_fn *visit, void *ctx)
+{
+    struct text_walk w = {.visit = visit, .ctx = ctx};
+    buf_init(&w.path, 1024);
+    bool whole = walk_rows(&w, t, base);
+    buf_release(&w.path);
+    return whole;
+}

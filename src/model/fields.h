@@ -1,9 +1,9 @@
 /* fields.h - structs described by tables of their fields, and the walks over such a table.
  *
  * A field of the document is declared once, as a row: its name there, its kind, where it lives in
- * the struct, what it may hold. Four walks share the rows: init (every figure "does not exist"),
- * release, write (struct to JSON) and read (JSON to struct). So no two of them can disagree, and a
- * new field is one row.
+ * the struct, what it may hold. Five walks share the rows: init (every figure "does not exist"),
+ * release, write (struct to JSON), read (JSON to struct) and one over all texts. So no two of them
+ * can disagree, and a new field is one row.
  *
  * How "does not exist" looks in memory, written as null: a string is NULL, a double is NAN, a stamp
  * is empty; integers and durations have no such value of their own and say by a flag which one
@@ -105,6 +105,13 @@ double field_max(const struct field *f); /* its max, or the largest that its kin
 /* For the walks: element count and storage of a list whose field starts at `member`'s struct. */
 size_t fields_list_count(const struct field_list *l, const void *base);
 void *fields_list_items(const struct field *f, const void *base);
+
+/* Every text that somebody wrote: strings that are not one of a few words and have no form of their
+ * own, and embedded JSON. `path` is "events[3].text"; the visitor may replace the heap string
+ * *text, which is never NULL. A visitor that returns false ends the walk, which then returns false.
+ */
+typedef bool field_text_fn(void *ctx, const char *path, const struct field *f, char **text);
+bool fields_each_text(const struct field_table *t, void *base, field_text_fn *visit, void *ctx);
 
 /* Text of an embedded document as a value, or NULL when it is not JSON, not an object or array,
  * or nested deeper than FIELD_JSON_DEPTH. The caller owns it. */

@@ -1,11 +1,12 @@
-/* redact.c - walks the words of a shell command; a secret's name makes its value one.
+/* redact.c - walks the words of a text; a secret's name makes its value one.
  *
- * A word is what the shell takes for one: quoted blanks belong to it, so that nothing of
- * `--api-key "a b"` or `-H 'Authorization: Bearer x'` is left behind. Inside a word, segments
+ * In a command a word is what the shell takes for one: quoted blanks belong to it, so that nothing
+ * of `--api-key "a b"` or `-H 'Authorization: Bearer x'` is left behind. Inside a word, segments
  * between delimiters are looked at one by one: as names, as URLs, and by their prefix. */
 #include "model/redact.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -93,44 +94,79 @@ static const char *url_host(const char *colon, const char *end)
     return at;
 }
 
-/* One word without its secrets; true when it is a name whose value is the next word. */
-static bool add_word(const char *p, size_t n, bool value_of_secret, struct buf *out, int *count)
+/* A text being looked through. */
+struct search {
+    const char *text;
+    enum redact_form form;
+    struct redact_spans *out;
+};
+
+static void take_out(const struct search *s, const char *p, size_t n, enum redact_kind kind)
+{
+    struct redact_spans *out = s->out;
+    if (n == 3 && memcmp(p, "***", 3) == 0)
+        return; /* by somebody before */
+    MEM_GROW(out->v, out->n, out->cap);
+    out->v[out->n++] = (struct redact_span){.at = (size_t)(p - s->text), .n = n, .kind = kind};
+}
+
+/* A word that is a secret as a whole; "***" in quotes is none any more. */
+static void take_word_out(const struct search *s, const char *p, size_t n)
+{
+    bool quoted = n >= 2 && (*p == '"' || *p == '\'') && p[n - 1] == *p;
+    if (quoted && n == 5 && memcmp(p + 1, "***", 3) == 0)
+        return;
+    take_out(s, p, n, REDACT_SECRET);
+}
+
+/* In prose a colon ends a clause: only name=value is an assignment. */
+static bool assigns(const struct search *s, const char *name, const char *name_end,
+                    const char *value, const char *end)
+{
+    return value < end && (s->form == REDACT_COMMAND || value[-1] == '=') &&
+           names_secret(name, (size_t)(name_end - name));
+}
+
+/* A quote that was opened in front of the value, or the end of a command, stays behind the ***. */
+static size_t value_length(const char *value, const char *end)
+{
+    size_t n = (size_t)(end - value);
+    bool whole = n >= 2 && *value == end[-1];
+    return strchr("\"';", end[-1]) && !whole ? n - 1 : n;
+}
+
+/* The secrets of one word; true when it is a name whose value is the next word. */
+static bool search_word(const struct search *s, const char *p, size_t n, bool value_of_secret)
 {
     const char *end = p + n, *start = p;
-    const bool closes = strchr("\"';", end[-1]) != NULL; /* shown behind the *** */
 
     if (value_of_secret && *p != '-') {
-        buf_adds(out, "***");
-        ++*count;
+        take_word_out(s, p, n);
         return false;
     }
     while (p < end) {
         const char *next = p;
         while (next < end && !is_delimiter(*next))
             next++;
-        const char *value = value_of(next, end), *host = url_host(next, end);
         if (next == p) {
-            buf_addc(out, *p++);
-        } else if (looks_secret(p, (size_t)(next - p))) {
-            buf_adds(out, "***");
-            ++*count;
+            p++;
+            continue;
+        }
+        const char *value = value_of(next, end), *host = url_host(next, end);
+        if (looks_secret(p, (size_t)(next - p))) {
+            take_out(s, p, (size_t)(next - p), REDACT_SECRET);
             p = next;
         } else if (host) {
-            buf_add(out, p, (size_t)(next - p));
-            buf_adds(out, "://***");
-            ++*count;
+            take_out(s, next + 3, (size_t)(host - next - 3), REDACT_SECRET);
             p = host;
-        } else if (value < end && names_secret(p, (size_t)(next - p))) {
-            buf_add(out, p, (size_t)(value - p));
-            buf_addf(out, "***%.1s", closes ? end - 1 : "");
-            ++*count;
+        } else if (assigns(s, p, next, value, end)) {
+            take_out(s, value, value_length(value, end), REDACT_SECRET);
             return false;
         } else {
-            buf_add(out, p, (size_t)(next - p));
             p = next;
         }
     }
-    return *start == '-' && names_secret(start, n);
+    return s->form == REDACT_COMMAND && *start == '-' && names_secret(start, n);
 }
 
 /* The length of the quoted text that begins at p; 1 (the quote alone) when it does not end. */
@@ -167,23 +203,207 @@ static size_t blanks(const char *p)
     return n;
 }
 
-int redact_command(const char *command, struct buf *out)
+static void search_words(const struct search *s, const char *p, const char *end)
 {
-    bool value_of_secret = false, comment = false;
-    int count = 0;
+    bool value_of_secret = false, comment = s->form != REDACT_COMMAND;
 
-    for (const char *p = command; *p;) {
+    while (p < end) {
         size_t space = blanks(p);
-        buf_add(out, p, space);
-        if (memchr(p, '\n', space))
+        if (s->form == REDACT_COMMAND && memchr(p, '\n', space))
             comment = false;
         p += space;
         comment |= *p == '#';
-        size_t word = word_length(p, comment);
+        size_t word = p < end ? word_length(p, comment) : 0;
         if (word == 0)
             break;
-        value_of_secret = add_word(p, word, value_of_secret, out, &count);
+        if (word > (size_t)(end - p))
+            word = (size_t)(end - p);
+        value_of_secret = search_word(s, p, word, value_of_secret);
         p += word;
     }
+}
+
+/* Inside of a JSON string: an escape stands between words. */
+static void search_string(const struct search *s, const char *p, const char *end)
+{
+    while (p < end) {
+        const char *escape = memchr(p, '\\', (size_t)(end - p));
+        search_words(s, p, escape ? escape : end);
+        if (!escape || end - escape < 6)
+            p = escape ? escape + 2 : end;
+        else
+            p = escape + (escape[1] == 'u' ? 6 : 2);
+    }
+}
+
+/* String by string: those under a secret's name are secrets, in the others may be some. */
+static void search_json(const struct search *s)
+{
+    bool secret = false;
+
+    for (const char *p = strchr(s->text, '"'); p; p = strchr(p, '"')) {
+        size_t n = quoted(p);
+        if (n < 2)
+            break;
+        const char *after = p + n + strspn(p + n, " \t\r\n");
+        if (*after == ':')
+            secret = names_secret(p + 1, n - 2);
+        else if (secret && n > 2)
+            take_out(s, p + 1, n - 2, REDACT_SECRET);
+        else
+            search_string(s, p + 1, p + n - 1);
+        p += n;
+    }
+}
+
+void redact_find(const char *text, enum redact_form form, struct redact_spans *out)
+{
+    const struct search s = {.text = text, .form = form, .out = out};
+
+    out->n = 0;
+    if (form == REDACT_JSON)
+        search_json(&s);
+    else
+        search_words(&s, text, text + strlen(text));
+}
+
+void redact_spans_release(struct redact_spans *spans)
+{
+    free(spans->v);
+    *spans = (struct redact_spans){0};
+}
+
+/* ---- names -----------------------------------------------------------------------------------
+ */
+
+static bool is_name_char(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || c == '-' || (c & 0x80);
+}
+
+/* The name of the folder behind "home" or its like at p, a slash; 0: no such folder. */
+static size_t home_folder(const char *p, const char **ret_name)
+{
+    static const char *const homes[] = {"home/", "Users/", "Users\\"};
+    for (size_t i = 0; (*p == '/' || *p == '\\') && i < ARRAY_LEN(homes); i++) {
+        if (!text_starts(p + 1, homes[i]))
+            continue;
+        *ret_name = p + 1 + strlen(homes[i]);
+        *ret_name += strspn(*ret_name, "\\"); /* a backslash is two in JSON */
+        return strcspn(*ret_name, "/\\\"':;,= \t\r\n()<>|&");
+    }
+    return 0;
+}
+
+/* Words like "vllm" are names of machines as well as of programs: one without a dot counts only
+ * where a host stands. */
+static bool is_host_place(const char *text, const char *p, size_t n)
+{
+    static const char *const before[] = {"://", "@", "host ", "host=", "hostname ", "hostname="};
+    for (size_t i = 0; i < ARRAY_LEN(before); i++) {
+        size_t len = strlen(before[i]);
+        if ((size_t)(p - text) >= len && memcmp(p - len, before[i], len) == 0)
+            return true;
+    }
+    return p[n] == ':' && isdigit((unsigned char)p[n + 1]);
+}
+
+static bool is_host(const char *text, const char *p, const char *host)
+{
+    size_t n = strlen(host);
+    if (n == 0 || strncasecmp(p, host, n) != 0 || is_name_char(p[n]))
+        return false;
+    if (p > text && (is_name_char(p[-1]) || p[-1] == '.'))
+        return false;
+    return strpbrk(host, ".:") || is_host_place(text, p, n);
+}
+
+static bool is_user(const char *text, const char *p, const char *user)
+{
+    size_t n = user ? strlen(user) : 0;
+    return n > 0 && strncmp(p, user, n) == 0 && p[n] == '@' && (p == text || !is_name_char(p[-1]));
+}
+
+/* The name that begins at p, or that the folder at p is called by: its length, 0 for none. */
+static size_t name_at(const char *text, const char *p, const struct redact_names *names,
+                      const char **ret)
+{
+    size_t n = home_folder(p, ret);
+    if (n > 0)
+        return n;
+    *ret = p;
+    if (is_user(text, p, names->user))
+        return strlen(names->user);
+    for (size_t i = 0; i < ARRAY_LEN(names->hosts); i++)
+        if (names->hosts[i] && is_host(text, p, names->hosts[i]))
+            return strlen(names->hosts[i]);
+    return 0;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct redact_span *x = a, *y = b;
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+void redact_find_names(const char *text, const struct redact_names *names,
+                       struct redact_spans *spans)
+{
+    const struct search s = {.text = text, .out = spans};
+    size_t secrets = spans->n, k = 0;
+
+    for (const char *p = text; *p; p++) {
+        const char *name;
+        while (k < secrets && (size_t)(p - text) >= spans->v[k].at + spans->v[k].n)
+            k++;
+        if (k < secrets && (size_t)(p - text) >= spans->v[k].at)
+            continue; /* inside of a secret */
+        size_t n = name_at(text, p, names, &name);
+        if (n == 0 || (k < secrets && (size_t)(name - text) + n > spans->v[k].at))
+            continue;
+        take_out(&s, name, n, REDACT_NAME);
+        p = name + n - 1;
+    }
+    if (spans->n > secrets)
+        qsort(spans->v, spans->n, sizeof *spans->v, by_place);
+}
+
+/* ---- writing ---------------------------------------------------------------------------------
+ */
+
+void redact_write(const char *text, const struct redact_spans *spans, struct buf *out)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < spans->n; i++) {
+        buf_add(out, text + at, spans->v[i].at - at);
+        buf_adds(out, "***");
+        at = spans->v[i].at + spans->v[i].n;
+    }
+    buf_adds(out, text + at);
+}
+
+void redact_write_masked(const char *text, const struct redact_spans *spans, struct buf *out)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < spans->n; i++) {
+        const struct redact_span *span = &spans->v[i];
+        buf_add(out, text + at, span->at - at);
+        if (span->kind == REDACT_SECRET)
+            buf_addf(out, "<%zu bytes>", span->n);
+        else
+            buf_add(out, text + span->at, span->n);
+        at = span->at + span->n;
+    }
+    buf_adds(out, text + at);
+}
+
+int redact_command(const char *command, struct buf *out)
+{
+    struct redact_spans spans = {0};
+
+    redact_find(command, REDACT_COMMAND, &spans);
+    redact_write(command, &spans, out);
+    int count = (int)spans.n;
+    redact_spans_release(&spans);
     return count;
 }

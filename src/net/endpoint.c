@@ -127,7 +127,7 @@ bool endpoint_open(struct endpoint *e, const struct url *url,
     *e = (struct endpoint){.url = *url, .options = *options};
     e->options.ca_file = options->ca_file ? mem_strdup(options->ca_file) : NULL;
     e->options.api_key = options->api_key ? mem_strdup(options->api_key) : NULL;
-    if ((!url->tls || prepare_tls(e, err)) && find_address(e, err))
+    if ((!url->tls || prepare_tls(e, err)) && (options->by_name || find_address(e, err)))
         return true;
     endpoint_close(e);
     return false;

@@ -22,6 +22,8 @@ struct endpoint_options {
     int64_t connect_timeout_ns;
     const atomic_int *stop; /* non-zero ends a connection attempt; NULL: none. Borrowed */
     bool use_proxy;         /* libcurl only: honour http_proxy and friends */
+    bool by_name; /* libcurl only, with use_proxy: nobody connects before the first request,
+                     so what only a proxy can reach is fine */
 };
 
 struct endpoint {

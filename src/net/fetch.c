@@ -88,17 +88,31 @@ static CURLcode perform(struct fetcher *f)
     return CURLE_RECV_ERROR;
 }
 
-bool fetch(struct fetcher *f, const char *path, const char *body, int64_t timeout_ns,
-           struct fetch_reply *reply, struct err *err)
+static void set_request(struct fetcher *f, const struct fetch_request *r)
+{
+    curl_set_common(f->easy, f->endpoint, r->path, r->body != NULL, &f->lists);
+    for (const char *const *h = r->headers; h && *h; h++)
+        f->lists.headers = curl_slist_append(f->lists.headers, *h);
+    curl_easy_setopt(f->easy, CURLOPT_HTTPHEADER, f->lists.headers);
+    if (r->body) {
+        curl_easy_setopt(f->easy, CURLOPT_POSTFIELDS, r->body);
+        curl_easy_setopt(f->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body_bytes);
+    }
+    if (strcmp(r->method, r->body ? "POST" : "GET") != 0)
+        curl_easy_setopt(f->easy, CURLOPT_CUSTOMREQUEST, r->method);
+}
+
+bool fetch_send(struct fetcher *f, const struct fetch_request *request, int64_t timeout_ns,
+                struct fetch_reply *reply, struct err *err)
 {
     long status = 0;
 
     buf_reset(&reply->body);
     reply->status = 0;
     if (!have_handles(f, err))
-        return err_prefix(err, "%s", path);
+        return err_prefix(err, "%s", request->path);
     curl_easy_reset(f->easy);
-    curl_set_common(f->easy, f->endpoint, path, body != NULL, &f->lists);
+    set_request(f, request);
     /* at least a millisecond: 0 would be for ever */
     curl_easy_setopt(f->easy, CURLOPT_TIMEOUT_MS,
                      timeout_ns > NS_PER_MS ? (long)(timeout_ns / NS_PER_MS) : 1L);
@@ -106,8 +120,6 @@ bool fetch(struct fetcher *f, const char *path, const char *body, int64_t timeou
     curl_easy_setopt(f->easy, CURLOPT_WRITEDATA, reply);
     /* some compress although nobody asked: a document may be unpacked, its time means nothing */
     curl_easy_setopt(f->easy, CURLOPT_ACCEPT_ENCODING, "identity");
-    if (body)
-        curl_easy_setopt(f->easy, CURLOPT_POSTFIELDS, body);
     curl_multi_add_handle(f->multi, f->easy);
     CURLcode code = perform(f);
     curl_easy_getinfo(f->easy, CURLINFO_RESPONSE_CODE, &status);
@@ -116,6 +128,7 @@ bool fetch(struct fetcher *f, const char *path, const char *body, int64_t timeou
     header(f->easy, "server", reply->server, sizeof reply->server);
     header(f->easy, "via", reply->via, sizeof reply->via);
     header(f->easy, "location", reply->location, sizeof reply->location);
+    header(f->easy, "retry-after", reply->retry_after, sizeof reply->retry_after);
     header(f->easy, "x-litellm-version", reply->litellm, sizeof reply->litellm);
     header(f->easy, "cf-ray", reply->cf_ray, sizeof reply->cf_ray);
     curl_multi_remove_handle(f->multi, f->easy);
@@ -125,8 +138,20 @@ bool fetch(struct fetcher *f, const char *path, const char *body, int64_t timeou
     if (code == CURLE_OK)
         return true;
     if (reply->body.overflow)
-        return err_set(err, ERR_LIMIT, "%s: the answer is larger than %zu bytes", path,
+        return err_set(err, ERR_LIMIT, "%s: the answer is larger than %zu bytes", request->path,
                        reply->body.max);
     curl_error(err, code, false);
-    return err_prefix(err, "%s", path);
+    return err_prefix(err, "%s", request->path);
+}
+
+bool fetch(struct fetcher *f, const char *path, const char *body, int64_t timeout_ns,
+           struct fetch_reply *reply, struct err *err)
+{
+    const struct fetch_request request = {
+        .method = body ? "POST" : "GET",
+        .path = path,
+        .body = body,
+        .body_bytes = body ? strlen(body) : 0,
+    };
+    return fetch_send(f, &request, timeout_ns, reply, err);
 }

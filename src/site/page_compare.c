@@ -5,63 +5,12 @@
 #include <string.h>
 
 #include "report/chart.h"
-#include "report/headline.h"
+#include "report/compare.h"
 #include "report/views.h"
 #include "report/words.h"
 #include "site/site_pages.h"
 
 enum { RATIO_STEPS = 7 }; /* q0 .. q6 in site.css: much less, ..., the same, ..., much more */
-
-/* Both axes of all runs together, ascending. */
-struct union_axes {
-    int64_t contexts[COMPARE_MAX * PLAN_MAX_CONTEXTS], levels[COMPARE_MAX * PLAN_MAX_LEVELS];
-    size_t context_count, level_count;
-};
-
-static void add_value(int64_t *v, size_t *n, int64_t value)
-{
-    size_t at = 0;
-    while (at < *n && v[at] < value)
-        at++;
-    if (at < *n && v[at] == value)
-        return;
-    memmove(v + at + 1, v + at, (*n - at) * sizeof *v);
-    v[at] = value;
-    ++*n;
-}
-
-static void find_union(const struct compare_page *p, struct union_axes *u)
-{
-    struct axes axes;
-    *u = (struct union_axes){0};
-    for (size_t i = 0; i < p->count; i++) {
-        axes_of(&p->results[i], &axes);
-        for (size_t k = 0; k < axes.context_count; k++)
-            add_value(u->contexts, &u->context_count, axes.contexts[k]);
-        for (size_t k = 0; k < axes.level_count; k++)
-            add_value(u->levels, &u->level_count, axes.levels[k]);
-    }
-}
-
-static const struct view *view_of(const char *id)
-{
-    for (size_t i = 0; i < view_count; i++)
-        if (strcmp(views[i].id, id) == 0)
-            return &views[i];
-    return &views[0];
-}
-
-static double value_at(const struct view *view, const struct result *r, int64_t context, int level)
-{
-    const struct cell *c = result_cell(r, context, level);
-    return c && status_has_numbers(c->status) ? view->value(r, c) : NAN;
-}
-
-/* Times are better when they are less. */
-static bool less_is_better(const struct view *v)
-{
-    return v->unit == WORD_UNIT_MS;
-}
 
 /* Steps at 1.05, 1.25 and 2, and their inverses. */
 static int ratio_step(double ratio)
@@ -183,67 +132,48 @@ static void write_apart(struct frame *f, const struct compare_page *p, const str
     put(f, "</td>");
 }
 
-static void write_pair(struct frame *f, const struct view *view, double base, double other)
+static void write_pair(struct frame *f, const struct view *view, const struct comparison *c)
 {
     char text[NUM_TEXT_MAX];
-    double ratio = other / base;
     put(f, "<td class=\"q");
-    html_int(&f->html, ratio_step(less_is_better(view) ? 1 / ratio : ratio));
+    html_int(&f->html, ratio_step(c->gain));
     put(f, "\"><b>");
-    html_text(&f->html, lang_number(f->rl, text, ratio, 2));
+    html_text(&f->html, lang_number(f->rl, text, c->ratio, 2));
     put(f, "×</b><small>");
-    html_text(&f->html, view_text(view, f->rl, text, base));
+    html_text(&f->html, view_text(view, f->rl, text, c->base));
     put(f, " → ");
-    html_text(&f->html, view_text(view, f->rl, text, other));
+    html_text(&f->html, view_text(view, f->rl, text, c->other));
     put(f, "</small></td>");
 }
 
 static void write_cell(struct frame *f, const struct compare_page *p, const struct view *view,
                        size_t other, int64_t context, int level)
 {
-    double a = value_at(view, &p->results[0], context, level);
-    double b = value_at(view, &p->results[other], context, level);
-    if (a > 0 && b > 0)
-        write_pair(f, view, a, b);
+    struct comparison c;
+    compare_cell(view, &p->results[0], &p->results[other], context, level, &c);
+    if (c.verdict != COMPARE_UNKNOWN)
+        write_pair(f, view, &c);
     else
         write_apart(f, p, view, other, context, level);
 }
 
-/* The geometric mean of the ratios, over the cells that both have. */
-static double mean_ratio(const struct compare_page *p, const struct union_axes *u,
-                         const struct view *view, size_t other, int64_t *ret_cells)
-{
-    double sum = 0;
-    int64_t n = 0;
-    for (size_t i = 0; i < u->context_count; i++)
-        for (size_t k = 0; k < u->level_count; k++) {
-            double ratio = value_at(view, &p->results[other], u->contexts[i], (int)u->levels[k]) /
-                           value_at(view, &p->results[0], u->contexts[i], (int)u->levels[k]);
-            if (isfinite(ratio) && ratio > 0) {
-                sum += log(ratio);
-                n++;
-            }
-        }
-    *ret_cells = n;
-    return n > 0 ? exp(sum / (double)n) : NAN;
-}
-
-static void write_caption(struct frame *f, const struct compare_page *p, const struct union_axes *u,
-                          const struct view *view, size_t other)
+static void write_caption(struct frame *f, const struct compare_page *p,
+                          const struct compare_axes *u, const struct view *view, size_t other)
 {
     char ratio[NUM_TEXT_MAX];
     const char base_letter[2] = {letters[0], '\0'}, other_letter[2] = {letters[other], '\0'};
-    int64_t cells;
-    double mean = mean_ratio(p, u, view, other, &cells);
+    struct compare_counts counts;
+    compare_count(view, &p->results[0], &p->results[other], u, &counts);
     put(f, "<caption>");
     site_say_compare_caption(
-        f->l, html_scratch(&f->html), .n = cells, .base = base_letter, .other = other_letter,
-        .ratio = isnan(mean) ? word(f->rl, WORD_FIGURE_NONE) : lang_number(f->rl, ratio, mean, 2));
+        f->l, html_scratch(&f->html), .n = counts.cells, .base = base_letter, .other = other_letter,
+        .ratio = isnan(counts.mean_ratio) ? word(f->rl, WORD_FIGURE_NONE)
+                                          : lang_number(f->rl, ratio, counts.mean_ratio, 2));
     html_text_scratch(&f->html);
     put(f, "</caption>");
 }
 
-static void write_table(struct frame *f, const struct compare_page *p, const struct union_axes *u,
+static void write_table(struct frame *f, const struct compare_page *p, const struct compare_axes *u,
                         const struct view *view, size_t other)
 {
     put(f, "<div class=\"scroll\" role=\"group\" tabindex=\"0\"");
@@ -273,7 +203,7 @@ static void write_table(struct frame *f, const struct compare_page *p, const str
 /* ---- chart ----------------------------------------------------------------------------------- */
 
 /* Total speed against concurrency at the smallest context that all runs have. */
-static void write_chart(struct frame *f, const struct compare_page *p, const struct union_axes *u)
+static void write_chart(struct frame *f, const struct compare_page *p, const struct compare_axes *u)
 {
     struct chart *c = mem_alloc(sizeof *c);
     int64_t context = u->context_count ? u->contexts[0] : 0;
@@ -291,7 +221,7 @@ static void write_chart(struct frame *f, const struct compare_page *p, const str
         *s = (struct chart_series){0};
         snprintf(s->name, sizeof s->name, "%s", letter);
         for (size_t k = 0; k < u->level_count && s->count < CHART_MAX; k++) {
-            double v = value_at(&views[0], &p->results[i], context, (int)u->levels[k]);
+            double v = compare_value(&views[0], &p->results[i], context, (int)u->levels[k]);
             if (isfinite(v))
                 s->points[s->count++] = (struct chart_point){
                     .x = (double)u->levels[k], .y = v, .low = NAN, .high = NAN};
@@ -341,13 +271,13 @@ static void write_views(struct frame *f, const struct compare_page *p, const str
 
 void page_compare_write(struct frame *f, const struct compare_page *p)
 {
-    const struct view *view = view_of(p->view);
-    struct union_axes *u = mem_alloc(sizeof *u);
+    const struct view *view = compare_view(p->view);
+    struct compare_axes *u = mem_alloc(sizeof *u);
     frame_begin(f, site_word(f->l, SITE_COMPARE_TITLE));
     frame_heading(f, site_word(f->l, SITE_COMPARE_TITLE), site_word(f->l, SITE_COMPARE_LEAD));
     write_chosen(f, p);
     if (p->count > 1) {
-        find_union(p, u);
+        compare_axes_of(p->results, p->count, u);
         write_views(f, p, view);
         for (size_t i = 1; i < p->count; i++)
             write_table(f, p, u, view, i);

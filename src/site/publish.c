@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "model/gpu_bandwidth.h"
-#include "model/redact.h"
+#include "model/redact_result.h"
 #include "report/views.h"
 
 /* How far above what memory bandwidth allows a figure may lie: data sheets round, clocks vary. */
@@ -31,20 +31,12 @@ static bool check_names(struct publication *p, struct err *err)
     return true;
 }
 
-/* A command that holds a secret is refused, not repaired: its owner should know. */
-static bool check_secrets(struct publication *p, struct err *err)
+/* A document that holds a secret is refused, not repaired: its owner should know. */
+static bool check_secrets(struct publication *p, struct arena *a, struct err *err)
 {
-    const char *command = p->result.engine.launch_command;
-    struct buf clean;
-    p->field = "engine.launch_command";
-    if (!command)
-        return true;
-    buf_init(&clean, RESULT_MAX_BYTES);
-    redact_command(command, &clean);
-    bool same = strcmp(clean.p, command) == 0;
-    buf_release(&clean);
-    return same || err_set(err, ERR_FORMAT,
-                           "engine.launch_command: it holds a key or a password; put *** there");
+    p->field = redact_find_secret(&p->result, a);
+    return !p->field || err_set(err, ERR_FORMAT,
+                                "%.100s: it holds a key or a password; put *** there", p->field);
 }
 
 /* Tokens of one verification pass: more than engines are run with, so that no honest run is flagged
@@ -109,7 +101,7 @@ bool publication_read(struct publication *p, const char *document, size_t n, str
     if (n > RESULT_MAX_BYTES)
         return err_set(err, ERR_LIMIT, "the document is larger than %d bytes", RESULT_MAX_BYTES);
     if (!result_read_json(document, n, "run", &p->result, err) || !check_names(p, err) ||
-        !check_secrets(p, err))
+        !check_secrets(p, a, err))
         return false;
     p->field = NULL;
     find_doubts(p, a);

@@ -2,7 +2,7 @@
  * forms, the API and the command line alike.
  *
  * What is published is the exact document, so nothing here changes it: what may not be shown, such
- * as a secret in a launch command, is refused with the name of the field. */
+ * as a secret (model/redact.h), is refused with the name of the field. */
 #ifndef TOKGRID_SITE_PUBLISH_H
 #define TOKGRID_SITE_PUBLISH_H
 
@@ -15,7 +15,7 @@ struct publication {
     size_t bytes;
     struct store_flag *flags; /* why moderators should look; in the arena */
     size_t flag_count;
-    const char *field; /* static: what the error is about; NULL: the document */
+    const char *field; /* static or in the arena: what the error is about; NULL: the document */
 };
 
 /* False: not fit to be stored, the reason in `err` as a line, the field in `p->field`. Release in

@@ -7,6 +7,7 @@
 
 #include "model/calculator.h"
 #include "model/result.h"
+#include "report/compare.h"
 #include "site/frame.h"
 #include "store/store.h"
 
@@ -75,7 +76,6 @@ struct run_page {
 };
 bool page_run_write(struct frame *f, const struct run_page *p);
 
-enum { COMPARE_MAX = 4 };
 struct compare_page {
     struct store_run runs[COMPARE_MAX];
     struct result results[COMPARE_MAX]; /* the first is the base */

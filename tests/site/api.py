@@ -460,7 +460,7 @@ def exhaust(w: World, name: str, limits: list[dict[str, Any]]) -> None:
     """Too often, whatever is asked. Buckets fill up again meanwhile, so it may take a few more."""
     key = None if {} in w.api.operations[name][2]["security"] else w.key
     path = parts(w, name, False)
-    body = {"label": "x", "device_code": "x"}
+    body = {"label": "x", "device_code": "x", "reason": "other"}
     for _ in range(3 * max(row["count"] for row in limits)):
         more: dict[str, Any] = {}
         if "requestBody" in w.api.operations[name][2]:

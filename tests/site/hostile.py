@@ -80,6 +80,12 @@ def secrets(site: Served) -> None:
     expect_refused(site, answer, "a secret")
     expect(answer.json["error"]["field"] == "engine.launch_command", f"{answer.json}")
     expect("hf_abc" not in answer.text, "the secret comes back")
+    spoiled = copy.deepcopy(document)
+    spoiled["notes"] = ["fine", "pulled from https://bob:secret-word@files.example/"]
+    answer = publish(site, key, json.dumps(spoiled).encode())
+    expect_refused(site, answer, "a password in a note")
+    expect(answer.json["error"]["field"] == "notes[1]", f"{answer.json}")
+    expect("secret-word" not in answer.text, "the password comes back")
 
 
 def paths(site: Served) -> None:

@@ -26,6 +26,7 @@ import hostile
 import moderation
 import mutations
 import processes
+import publishing
 import story
 import uploads
 from database import new_database
@@ -40,6 +41,7 @@ TESTS: list[tuple[str, Callable[[Served], None]]] = [
     *uploads.TESTS,
     *mutations.TESTS,
     *processes.TESTS,
+    *publishing.TESTS,
 ]
 
 

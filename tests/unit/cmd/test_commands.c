@@ -70,10 +70,14 @@ static void every_default_is_one_its_own_parser_takes(void **state)
     (void)state;
     for (size_t i = 0; commands_all[i]; i++) {
         char name[] = "x", operand[] = "y";
-        char *argv[] = {name, operand, NULL};
+        char *argv[] = {name, operand, operand, operand, NULL};
         struct err err = {0};
         void *settings = mem_alloc(SETTINGS_MAX);
-        int argc = commands_all[i]->operands && commands_all[i]->operands->name ? 2 : 1;
+        const struct operand_row *row = commands_all[i]->operands;
+        int argc = 1;
+        for (; row && row->name; row++)
+            argc++;
+        assert_true((size_t)argc < ARRAY_LEN(argv));
         if (options_parse(commands_all[i], argc, argv, no_env, settings, &err) != OPTIONS_PARSED)
             fail_msg("%s: %s", commands_all[i]->name, err.text);
         free(settings);

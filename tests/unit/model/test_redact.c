@@ -44,7 +44,7 @@ static void test_secrets_go(void **state)
         {"x --api-key\nabc", "x --api-key\n***", 1},
         /* in quotes, with blanks inside */
         {"x --api-key 'a b c' --port 1", "x --api-key *** --port 1", 1},
-        {"x --api-key=\"a b c\" --port 1", "x --api-key=***\" --port 1", 1},
+        {"x --api-key=\"a b c\" --port 1", "x --api-key=*** --port 1", 1},
         {"x --api-key \"a\\\" b\" y", "x --api-key *** y", 1},
         {"x --api-key a\\ b y", "x --api-key *** y", 1},
         {"x '--api-key=a b' y", "x '--api-key=***' y", 1},
@@ -132,12 +132,106 @@ static void test_stable(void **state)
     buf_release(&twice);
 }
 
+/* Each form, with and without names: what is left, and what its owner is shown. */
+static void test_forms(void **state)
+{
+    static const struct redact_names names = {.user = "alice",
+                                              .hosts = {"gpu1.example.net", "vllm"}};
+    static const struct {
+        enum redact_form form;
+        bool names;
+        const char *text, *left, *shown;
+    } rows[] = {
+        {REDACT_COMMAND, false, "x --api-key abc", "x --api-key ***", "x --api-key <3 bytes>"},
+        {REDACT_COMMAND, false, "x --api-key '***' --token=*** -H 'Authorization:***'", NULL, NULL},
+        {REDACT_COMMAND, false, "x --api-key=\"a b\" --y \"c d\"", "x --api-key=*** --y \"c d\"",
+         "x --api-key=<5 bytes> --y \"c d\""},
+        {REDACT_COMMAND, false, "x https://u:p@h/srv/home/alice", "x https://***@h/srv/home/alice",
+         "x https://<3 bytes>@h/srv/home/alice"},
+        /* prose: a colon ends a clause, an option is spoken of, an assignment is one */
+        {REDACT_PROSE, false, "auth: failed; the token: is wrong, --api-key was not given", NULL,
+         NULL},
+        {REDACT_PROSE, false, "it's HF_TOKEN=abc don't", "it's HF_TOKEN=*** don't",
+         "it's HF_TOKEN=<3 bytes> don't"},
+        {REDACT_PROSE, false, "see https://u:p@h, (sk-abcdefghijkl)", "see https://***@h, (***)",
+         "see https://<3 bytes>@h, (<15 bytes>)"},
+        {REDACT_PROSE, false, "sk-learn, eyJ, 128 max_tokens=5", NULL, NULL},
+        {REDACT_JSON, false, "{\"api_key\": \"a\\\"b\", \"max_tokens\": 5, \"x\": [\"y\"]}",
+         "{\"api_key\": \"***\", \"max_tokens\": 5, \"x\": [\"y\"]}",
+         "{\"api_key\": \"<4 bytes>\", \"max_tokens\": 5, \"x\": [\"y\"]}"},
+        {REDACT_JSON, false, "{\"tokens\":[\"a\"],\"token\":[\"b\",{\"c\":\"d\"}]}",
+         "{\"tokens\":[\"a\"],\"token\":[\"***\",{\"c\":\"d\"}]}",
+         "{\"tokens\":[\"a\"],\"token\":[\"<1 bytes>\",{\"c\":\"d\"}]}"},
+        {REDACT_JSON, false, "[\"a\\nsk-abcdefghijkl\\u0020hf_abcdefghijkl\\\\\"]",
+         "[\"a\\n***\\u0020***\\\\\"]", "[\"a\\n<15 bytes>\\u0020<15 bytes>\\\\\"]"},
+        {REDACT_JSON, false, "[\"unfinished", NULL, NULL},
+        {REDACT_JSON, false, "[\"a\\", NULL, NULL},
+        /* names */
+        {REDACT_COMMAND, true, "llama-server -m /srv/home/bob/m.gguf -v \"/Volumes/Users/Bob B/x\"",
+         "llama-server -m /srv/home/***/m.gguf -v \"/Volumes/Users/*** B/x\"",
+         "llama-server -m /srv/home/bob/m.gguf -v \"/Volumes/Users/Bob B/x\""},
+        {REDACT_PROSE, true, "C:\\Users\\bob\\m /srv/home/bob:/srv/home/*** /srv/home/",
+         "C:\\Users\\***\\m /srv/home/***:/srv/home/*** /srv/home/",
+         "C:\\Users\\bob\\m /srv/home/bob:/srv/home/*** /srv/home/"},
+        {REDACT_PROSE, true, "alice@gpu1.example.net malice@x alice GPU1.EXAMPLE.NET:80",
+         "***@*** malice@x alice ***:80",
+         "alice@gpu1.example.net malice@x alice GPU1.EXAMPLE.NET:80"},
+        {REDACT_PROSE, true, "agpu1.example.net gpu1.example.net2 x.gpu1.example.net", NULL, NULL},
+        /* a machine that is called as a program is */
+        {REDACT_COMMAND, true, "vllm serve vllm/m --host vllm # http://vllm vllm:80 vllm.x",
+         "vllm serve vllm/m --host *** # http://*** ***:80 vllm.x",
+         "vllm serve vllm/m --host vllm # http://vllm vllm:80 vllm.x"},
+        /* a secret hides the name in it */
+        {REDACT_COMMAND, true, "x --api-key /srv/home/bob /srv/home/eve",
+         "x --api-key *** /srv/home/***", "x --api-key <13 bytes> /srv/home/eve"},
+    };
+    struct redact_spans spans = {0};
+    struct buf out;
+    (void)state;
+    buf_init(&out, 4096);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        redact_find(rows[i].text, rows[i].form, &spans);
+        if (rows[i].names)
+            redact_find_names(rows[i].text, &names, &spans);
+        buf_reset(&out);
+        redact_write(rows[i].text, &spans, &out);
+        assert_string_equal(out.p, rows[i].left ? rows[i].left : rows[i].text);
+        buf_reset(&out);
+        redact_write_masked(rows[i].text, &spans, &out);
+        assert_string_equal(out.p, rows[i].shown ? rows[i].shown : rows[i].text);
+    }
+    redact_spans_release(&spans);
+    buf_release(&out);
+}
+
+/* A text that a peer made long costs time in proportion to its length, not to its square. */
+static void test_long(void **state)
+{
+    static const char *const pieces[] = {"\"", "'", "\\", "a=", "://", "/home", "a\" ", "\":"};
+    static const struct redact_names names = {.user = "a", .hosts = {"a.b", "a"}};
+    struct redact_spans spans = {0};
+    struct buf text;
+    (void)state;
+    buf_init(&text, 8 << 20);
+    for (size_t i = 0; i < ARRAY_LEN(pieces); i++) {
+        buf_reset(&text);
+        while (text.len < 1 << 20)
+            buf_adds(&text, pieces[i]);
+        for (int form = REDACT_COMMAND; form <= REDACT_JSON; form++) {
+            redact_find(text.p, (enum redact_form)form, &spans);
+            redact_find_names(text.p, &names, &spans);
+        }
+    }
+    redact_spans_release(&spans);
+    buf_release(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_secrets_go),
-        cmocka_unit_test(test_the_rest_stays),
-        cmocka_unit_test(test_stable),
+        cmocka_unit_test(test_secrets_go), cmocka_unit_test(test_the_rest_stays),
+        cmocka_unit_test(test_stable),     cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_long),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

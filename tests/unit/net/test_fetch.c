@@ -102,6 +102,51 @@ static void test_answers(void **state)
     }
 }
 
+/* Another method, more headers, bytes that are no text; the same handle then asks as before. */
+static void test_requests(void **state)
+{
+    static const struct peer_step page[] = {
+        {.what = PEER_REQUEST},
+        {.what = PEER_SEND,
+         .text = "HTTP/1.1 429 Slow\r\nRetry-After: 7\r\nContent-Length: 0\r\n\r\n"},
+        {.what = PEER_REQUEST},
+        {.what = PEER_SEND, .text = "HTTP/1.1 204 Gone\r\n\r\n"},
+        {.what = PEER_REQUEST},
+        {.what = PEER_SEND, .text = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"},
+        {.what = PEER_CLOSE}};
+    static const struct peer_step *const scripts[] = {page};
+    static const struct peer_options options = {0};
+    static const char *const headers[] = {"Content-Encoding: gzip", "X-One: two", NULL};
+    const struct fetch_request post = {
+        .method = "POST", .path = "/a", .body = "a\0b", .body_bytes = 3, .headers = headers};
+    const struct fetch_request drop = {.method = "DELETE", .path = "/b"};
+    struct rig r;
+
+    (void)state;
+    rig_init(&r, scripts, 1, &options);
+    assert_true(fetch_send(r.fetcher, &post, 10 * NS_PER_S, &r.reply, &r.err));
+    assert_int_equal(r.reply.status, 429);
+    assert_string_equal(r.reply.retry_after, "7");
+    char *sent = peer_request_dup(r.peer);
+    assert_memory_equal(sent, "POST /a HTTP/1.1\r\n", 18);
+    assert_non_null(strstr(sent, "Content-Encoding: gzip\r\n"));
+    assert_non_null(strstr(sent, "X-One: two\r\n"));
+    assert_non_null(strstr(sent, "Content-Length: 3\r\n"));
+    free(sent);
+    assert_true(fetch_send(r.fetcher, &drop, 10 * NS_PER_S, &r.reply, &r.err));
+    assert_int_equal(r.reply.status, 204);
+    assert_string_equal(r.reply.retry_after, "");
+    sent = peer_request_dup(r.peer);
+    assert_memory_equal(sent, "DELETE /b HTTP/1.1\r\n", 20);
+    assert_null(strstr(sent, "X-One"));
+    free(sent);
+    assert_true(get(&r, "/c"));
+    sent = peer_request_dup(r.peer);
+    assert_memory_equal(sent, "GET /c HTTP/1.1\r\n", 17);
+    free(sent);
+    rig_release(&r);
+}
+
 /* A body of the maximum passes, one byte more does not; the length need not be told. */
 static void test_size_cap(void **state)
 {
@@ -242,9 +287,9 @@ static void test_no_answer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_answers),   cmocka_unit_test(test_size_cap),
-        cmocka_unit_test(test_time_out),  cmocka_unit_test(test_stop_flag),
-        cmocka_unit_test(test_no_answer),
+        cmocka_unit_test(test_answers),   cmocka_unit_test(test_requests),
+        cmocka_unit_test(test_size_cap),  cmocka_unit_test(test_time_out),
+        cmocka_unit_test(test_stop_flag), cmocka_unit_test(test_no_answer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
