@@ -11,7 +11,7 @@ T =
 SANITIZED = unit fuzz-replay e2e
 
 .DEFAULT_GOAL := all
-.PHONY: all asan bench browser check clean demo fmt fuzz golden help install roundtrip test \
+.PHONY: all asan bench bench-site browser check clean demo fmt fuzz golden help install roundtrip test \
     test-vllm tsan valgrind
 
 all: $(BUILD)/build.ninja ## build: the program is build/tokgrid
@@ -56,6 +56,12 @@ browser: all ## the pages in a real browser: screenshots, accessibility, scripts
 bench: all ## run the benchmarks; each prints its figure
 	@meson test -C $(BUILD) --no-rebuild --benchmark --verbose
 
+bench-site: ## the site with 20,000 runs in its store, beside nginx: T=word for some pages; 8 minutes
+	@$(MAKE) --no-print-directory build-release/build.ninja BUILD=build-release PRESET=release
+	@ninja -C build-release tokgrid tests/bench/fill_store
+	@python3 tests/bench/bench_site.py --tokgrid build-release/tokgrid \
+	    --fill build-release/tests/bench/fill_store --folder build-release/bench-site '$(T)'
+
 install: all ## install the program and its man pages; DESTDIR is respected
 	@meson install -C $(BUILD)
 
@@ -66,7 +72,7 @@ fmt: ## format the C sources
 	@tools/check-format --fix
 
 clean: ## remove what was built, for every preset
-	rm -rf build build-asan build-ci build-fuzz build-tsan
+	rm -rf build build-asan build-ci build-fuzz build-release build-tsan
 
 help: ## list the verbs
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18

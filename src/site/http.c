@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "site/gzip.h"
 #include "site/http_guard.h"
+#include "site/kept_page.h"
 #include "site/libmicrohttpd.h"
 
 enum {
@@ -259,31 +260,67 @@ static bool is_compressible(const struct response *r)
             text_starts(r->type, "image/svg"));
 }
 
-bool http_pack(struct response *r)
+static bool pack(struct response *r)
 {
     return is_compressible(r) && gzip_pack(r->body.p, r->body.len, &r->packed);
+}
+
+void http_keep(struct response *r)
+{
+    char tag[KEPT_TAG_MAX];
+    pack(r);
+    make_tag(&r->body, tag, sizeof tag);
+    kept_page_take(r, tag);
+}
+
+static void drop_kept(void *page)
+{
+    kept_page_drop(page);
+}
+
+/* The bytes to send: those that are kept go out from where they are. */
+static struct MHD_Response *make_kept(struct kept_page *page, bool packed)
+{
+    const struct buf *b = packed ? &page->packed : &page->body;
+    struct MHD_Response *to = MHD_create_response_from_buffer_with_free_callback_cls(
+        b->len, b->p, drop_kept, kept_page_hold(page));
+    if (!to)
+        kept_page_drop(page);
+    return to;
+}
+
+static struct MHD_Response *make_own(struct response *r, bool packed)
+{
+    struct buf *b = packed ? &r->packed : &r->body;
+    size_t n = b->len;
+    return MHD_create_response_from_buffer(n, buf_detach(b), MHD_RESPMEM_MUST_FREE);
 }
 
 static enum MHD_Result send_answer(struct MHD_Connection *connection, const struct request *request,
                                    struct response *r)
 {
-    char tag[40] = "";
+    char tag[KEPT_TAG_MAX] = "";
     bool packed = false;
-    struct buf body;
+    if (r->kept) {
+        r->type = r->kept->type;
+        r->cache = r->kept->cache;
+    }
     if (r->status == 200 && (r->cache == CACHE_CHECK || r->cache == CACHE_OWN) &&
-        request->method == METHOD_GET)
-        make_tag(&r->body, tag, sizeof tag);
+        request->method == METHOD_GET) {
+        if (r->kept)
+            memcpy(tag, r->kept->tag, sizeof tag);
+        else
+            make_tag(&r->body, tag, sizeof tag);
+    }
     if (*tag && has_tag(request->header[HEADER_IF_NONE_MATCH], tag)) {
         r->status = 304;
+        kept_page_drop(r->kept);
+        r->kept = NULL;
         buf_reset(&r->body);
     }
     if (r->status == 200 && gzip_accepted(request->header[HEADER_ACCEPT_ENCODING]))
-        packed = r->packed.len > 0 || http_pack(r);
-    body = packed ? r->packed : r->body;
-    buf_init(packed ? &r->packed : &r->body, 0);
-    size_t n = body.len;
-    struct MHD_Response *to =
-        MHD_create_response_from_buffer(n, buf_detach(&body), MHD_RESPMEM_MUST_FREE);
+        packed = r->kept ? r->kept->packed.len > 0 : pack(r);
+    struct MHD_Response *to = r->kept ? make_kept(r->kept, packed) : make_own(r, packed);
     if (!to)
         return MHD_NO;
     add_headers(to, request, r);

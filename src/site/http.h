@@ -41,9 +41,8 @@ struct http *http_new(const struct http_options *options, const struct http_hand
                       struct err *err) ATTR_CHECK;
 void http_free(struct http *h); /* ends every connection; NULL is fine */
 
-/* Fill the response's packed form; false: it is not worth it. Done when it is sent at the latest;
- * who keeps a response does it once. */
-bool http_pack(struct response *r);
+/* Makes the response one that can be kept (kept_page.h): compressed and tagged once for all. */
+void http_keep(struct response *r);
 
 const char *http_url(const struct http *h); /* "http://127.0.0.1:40123" */
 

@@ -10,6 +10,7 @@
 #define LIBMICROHTTPD_CALLS(X)                                                                     \
     X(add_response_header)                                                                         \
     X(create_response_from_buffer)                                                                 \
+    X(create_response_from_buffer_with_free_callback_cls)                                          \
     X(destroy_response)                                                                            \
     X(get_connection_info)                                                                         \
     X(lookup_connection_value)                                                                     \
@@ -30,11 +31,13 @@ bool libmicrohttpd_open(struct err *err) ATTR_CHECK;
 
 #define MHD_add_response_header         libmicrohttpd.add_response_header
 #define MHD_create_response_from_buffer libmicrohttpd.create_response_from_buffer
-#define MHD_destroy_response            libmicrohttpd.destroy_response
-#define MHD_get_connection_info         libmicrohttpd.get_connection_info
-#define MHD_lookup_connection_value     libmicrohttpd.lookup_connection_value
-#define MHD_queue_response              libmicrohttpd.queue_response
-#define MHD_start_daemon                libmicrohttpd.start_daemon
-#define MHD_stop_daemon                 libmicrohttpd.stop_daemon
+#define MHD_create_response_from_buffer_with_free_callback_cls                                     \
+    libmicrohttpd.create_response_from_buffer_with_free_callback_cls
+#define MHD_destroy_response        libmicrohttpd.destroy_response
+#define MHD_get_connection_info     libmicrohttpd.get_connection_info
+#define MHD_lookup_connection_value libmicrohttpd.lookup_connection_value
+#define MHD_queue_response          libmicrohttpd.queue_response
+#define MHD_start_daemon            libmicrohttpd.start_daemon
+#define MHD_stop_daemon             libmicrohttpd.stop_daemon
 
 #endif

@@ -9,10 +9,7 @@
 struct slot {
     char *key; /* NULL: empty */
     int64_t version;
-    const char *type; /* static */
-    enum response_cache cache;
-    char *body, *packed; /* packed: as gzip, NULL when it is not */
-    size_t size, packed_size;
+    struct kept_page *page;
 };
 
 struct page_cache {
@@ -31,12 +28,18 @@ struct page_cache *page_cache_new(size_t max_pages, size_t max_bytes)
     return c;
 }
 
+static size_t size_of(const struct kept_page *page)
+{
+    return page->body.len + page->packed.len;
+}
+
 static void empty(struct page_cache *c, struct slot *slot)
 {
-    c->bytes -= slot->size + slot->packed_size;
+    if (!slot->key)
+        return;
+    c->bytes -= size_of(slot->page);
+    kept_page_drop(slot->page);
     free(slot->key);
-    free(slot->body);
-    free(slot->packed);
     *slot = (struct slot){0};
 }
 
@@ -60,49 +63,26 @@ static struct slot *slot_of(struct page_cache *c, const char *key)
     return &c->slots[h % c->slot_count];
 }
 
-bool page_cache_get(struct page_cache *c, const char *key, int64_t version, struct response *to)
+struct kept_page *page_cache_get(struct page_cache *c, const char *key, int64_t version)
 {
+    struct kept_page *page = NULL;
     pthread_mutex_lock(&c->lock);
     const struct slot *slot = slot_of(c, key);
-    bool found = slot->key && slot->version == version && strcmp(slot->key, key) == 0;
-    if (found) {
-        to->type = slot->type;
-        to->cache = slot->cache;
-        buf_add(&to->body, slot->body, slot->size);
-        if (slot->packed)
-            buf_add(&to->packed, slot->packed, slot->packed_size);
-    }
+    if (slot->key && slot->version == version && strcmp(slot->key, key) == 0)
+        page = kept_page_hold(slot->page);
     pthread_mutex_unlock(&c->lock);
-    return found;
+    return page;
 }
 
-static char *copy_of(const struct buf *b)
+void page_cache_put(struct page_cache *c, const char *key, int64_t version, struct kept_page *page)
 {
-    char *copy = mem_array(b->len + 1, 1);
-    memcpy(copy, b->p, b->len);
-    return copy;
-}
-
-void page_cache_put(struct page_cache *c, const char *key, int64_t version,
-                    const struct response *from)
-{
-    size_t size = from->body.len + from->packed.len;
     pthread_mutex_lock(&c->lock);
     struct slot *slot = slot_of(c, key);
-    if (slot->key)
-        empty(c, slot);
-    if (c->bytes + size <= c->max_bytes) {
-        *slot = (struct slot){
-            .key = mem_strdup(key),
-            .version = version,
-            .type = from->type,
-            .cache = from->cache,
-            .body = copy_of(&from->body),
-            .size = from->body.len,
-            .packed = from->packed.len ? copy_of(&from->packed) : NULL,
-            .packed_size = from->packed.len,
-        };
-        c->bytes += size;
+    empty(c, slot);
+    if (c->bytes + size_of(page) <= c->max_bytes) {
+        *slot =
+            (struct slot){.key = mem_strdup(key), .version = version, .page = kept_page_hold(page)};
+        c->bytes += size_of(page);
     } else {
         /* Full, most likely of pages of older versions: they go, all at once. */
         for (size_t i = 0; i < c->slot_count; i++)

@@ -6,21 +6,19 @@
 #ifndef TOKGRID_SITE_PAGE_CACHE_H
 #define TOKGRID_SITE_PAGE_CACHE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
-#include "site/web_response.h"
+#include "site/kept_page.h"
 
 struct page_cache;
 
 struct page_cache *page_cache_new(size_t max_pages, size_t max_bytes);
 void page_cache_free(struct page_cache *c); /* NULL is fine */
 
-/* Fill `to` with what is kept under this address in this version; false: nothing is. */
-bool page_cache_get(struct page_cache *c, const char *key, int64_t version, struct response *to);
+/* What is kept under this address in this version, held for the caller; NULL: nothing is. */
+struct kept_page *page_cache_get(struct page_cache *c, const char *key, int64_t version);
 
-/* Keep a copy of an answer, which is a 200. */
-void page_cache_put(struct page_cache *c, const char *key, int64_t version,
-                    const struct response *from);
+/* Keep an answer, which is a 200: the cache holds it too. */
+void page_cache_put(struct page_cache *c, const char *key, int64_t version, struct kept_page *page);
 
 #endif

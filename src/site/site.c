@@ -130,11 +130,13 @@ static void answer(void *ctx, struct request *request, int status, const char *p
     int64_t version;
     buf_init(&key, (size_t)4 * REQUEST_MAX_TARGET);
     bool keep = store && !problem && is_kept(request, &key) && store_version(store, &version, &err);
-    if (!keep || !page_cache_get(s->kept, key.p, version, response)) {
+    if (keep)
+        response->kept = page_cache_get(s->kept, key.p, version);
+    if (!response->kept) {
         visit_answer(&context, request, status, problem, response);
         if (keep && response->status == 200 && response->header_count == 0) {
-            http_pack(response);
-            page_cache_put(s->kept, key.p, version, response);
+            http_keep(response);
+            page_cache_put(s->kept, key.p, version, response->kept);
         }
     }
     buf_release(&key);

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "site/kept_page.h"
+
 void response_init(struct response *r)
 {
     *r = (struct response){.status = 200, .type = "text/html; charset=utf-8"};
@@ -18,6 +20,8 @@ void response_release(struct response *r)
         free(r->headers[i].value);
     buf_release(&r->body);
     buf_release(&r->packed);
+    kept_page_drop(r->kept);
+    r->kept = NULL;
     r->header_count = 0;
 }
 

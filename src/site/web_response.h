@@ -19,12 +19,15 @@ enum response_cache {
     CACHE_FOREVER, /* its address changes with its bytes */
 };
 
+struct kept_page;
+
 struct response {
     int status;       /* 200 unless set */
     const char *type; /* static: "text/html; charset=utf-8" */
     enum response_cache cache;
     struct buf body;
-    struct buf packed; /* the same as gzip, when it was made already; else empty */
+    struct buf packed;      /* the same as gzip, when it was made already; else empty */
+    struct kept_page *kept; /* held: sent in place of body and packed; else NULL */
     struct {
         const char *name; /* static */
         char *value;

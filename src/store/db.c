@@ -194,6 +194,12 @@ bool db_next(struct db_rows *rows)
     return false;
 }
 
+void db_spoil(struct db_rows *rows, const struct err *err)
+{
+    rows->ended = rows->failed = true;
+    rows->db->failed = *err;
+}
+
 bool db_end(struct db_rows *rows, struct err *err)
 {
     struct db *db = rows->db;
@@ -229,41 +235,25 @@ bool db_run(struct db *db, const char *sql, const struct db_value *values, size_
 
 int64_t db_get_int(struct db_rows *rows)
 {
-    const struct db_driver *d = rows->db->driver;
-    int column = rows->column++;
-
-    return d->is_null(rows, column) ? 0 : d->get_int(rows, column);
+    return rows->db->driver->get_int(rows, rows->column++);
 }
 
 double db_get_real(struct db_rows *rows)
 {
-    const struct db_driver *d = rows->db->driver;
-    int column = rows->column++;
-
-    return d->is_null(rows, column) ? NAN : d->get_real(rows, column);
+    return rows->db->driver->get_real(rows, rows->column++);
 }
 
 char *db_get_text(struct db_rows *rows, struct arena *a)
 {
-    const struct db_driver *d = rows->db->driver;
-    int column = rows->column++;
     size_t n;
+    const char *s = rows->db->driver->get_text(rows, rows->column++, &n);
 
-    if (d->is_null(rows, column))
-        return NULL;
-    const char *s = d->get_text(rows, column, &n);
-    return arena_strndup(a, s, n);
+    return s ? arena_strndup(a, s, n) : NULL;
 }
 
 const void *db_get_blob(struct db_rows *rows, size_t *ret_n)
 {
-    const struct db_driver *d = rows->db->driver;
-    int column = rows->column++;
-
-    if (!d->is_null(rows, column))
-        return d->get_blob(rows, column, ret_n);
-    *ret_n = 0;
-    return "";
+    return rows->db->driver->get_blob(rows, rows->column++, ret_n);
 }
 
 struct db_value db_get_value(struct db_rows *rows, struct arena *a)

@@ -88,6 +88,8 @@ bool db_run(struct db *db, const char *sql, const struct db_value *values, size_
 bool db_query(struct db *db, const char *sql, const struct db_value *values, size_t n,
               struct db_rows *rows, struct err *err) ATTR_CHECK;
 bool db_next(struct db_rows *rows);
+/* Something else went wrong while the rows were read: there are no more, and db_end says it. */
+void db_spoil(struct db_rows *rows, const struct err *err);
 bool db_end(struct db_rows *rows, struct err *err) ATTR_CHECK;
 
 /* The next column of the row. */

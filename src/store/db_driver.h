@@ -34,6 +34,7 @@ struct db_driver {
     int64_t (*changed)(const struct db_rows *rows);
     bool (*is_null)(const struct db_rows *rows, int column);
     enum db_type (*type)(const struct db_rows *rows, int column); /* of what is not NULL */
+    /* What is NULL is 0, NAN, NULL and no bytes; asking is_null first would double the calls. */
     int64_t (*get_int)(const struct db_rows *rows, int column);
     double (*get_real)(const struct db_rows *rows, int column);
     const char *(*get_text)(const struct db_rows *rows, int column, size_t *ret_n);

@@ -4,6 +4,7 @@
  * A connection that was lost is made anew before the next statement outside a transaction; what
  * was under way fails with ERR_CONNECT. */
 #include <ctype.h>
+#include <math.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -291,13 +292,15 @@ static double get_real(const struct db_rows *rows, int column)
 {
     double v = 0;
 
+    if (is_null(rows, column))
+        return NAN;
     return num_parse_double(PQgetvalue(rows->result, rows->row, column), &v) ? v : 0;
 }
 
 static const char *get_text(const struct db_rows *rows, int column, size_t *ret_n)
 {
     *ret_n = (size_t)PQgetlength(rows->result, rows->row, column);
-    return PQgetvalue(rows->result, rows->row, column);
+    return is_null(rows, column) ? NULL : PQgetvalue(rows->result, rows->row, column);
 }
 
 static int hex_digit(char c)

@@ -1,5 +1,6 @@
 /* db_sqlite.c - SQLite behind db.h: one file, many readers, one writer at a time (WAL). */
 #include <errno.h>
+#include <math.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
@@ -101,7 +102,8 @@ static bool set_up(struct db *db, struct err *err)
                     "PRAGMA foreign_keys = ON;"
                     "PRAGMA temp_store = MEMORY;"
                     "PRAGMA cache_size = -16000;"
-                    "PRAGMA mmap_size = 268435456;",
+                    "PRAGMA mmap_size = 2147418112;", /* address space; what is read from beyond it
+                                                         is copied, page by page */
                     err))
         return false;
     if (pragma_int(db->handle, "PRAGMA application_id", &id) && id == APPLICATION_ID)
@@ -254,7 +256,9 @@ static int64_t get_int(const struct db_rows *rows, int column)
 
 static double get_real(const struct db_rows *rows, int column)
 {
-    return sqlite3_column_double(rows->result, column);
+    double v = sqlite3_column_double(rows->result, column);
+
+    return v == 0 && is_null(rows, column) ? NAN : v;
 }
 
 static const char *get_text(const struct db_rows *rows, int column, size_t *ret_n)
@@ -262,7 +266,7 @@ static const char *get_text(const struct db_rows *rows, int column, size_t *ret_
     const char *s = (const char *)sqlite3_column_text(rows->result, column);
 
     *ret_n = (size_t)sqlite3_column_bytes(rows->result, column);
-    return s ? s : "";
+    return s;
 }
 
 static const void *get_blob(struct db_rows *rows, int column, size_t *ret_n)

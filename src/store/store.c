@@ -25,6 +25,7 @@ bool store_open(const char *where, const struct store_options *options, struct s
     if (sodium_init() < 0)
         return err_set(err, ERR_SYSTEM, "the system gives no random numbers");
     struct store *s = mem_alloc(sizeof *s);
+    s->names = names_new();
     s->options = *options;
     if (!db_open(where, options->create, &s->db, err) ||
         !migrate_to(s->db, 0, options->migrate, store_now_ms(s), err)) {
@@ -44,6 +45,7 @@ void store_close(struct store *s)
             db_rollback(s->db);
         db_close(s->db);
     }
+    names_free(s->names);
     free(s);
 }
 

@@ -368,7 +368,8 @@ enum store_run_order { STORE_RUNS_NEWEST, STORE_RUNS_FASTEST }; /* by total_tok_
 
 struct store_runs {
     struct store_run *v;
-    struct store_cells *cells; /* one for each row when asked for; else NULL */
+    struct store_cells *cells; /* one for each row when asked for, else NULL; of each cell only
+                                  its place, status and total speed */
     size_t n;
     char next[STORE_CURSOR_MAX];
 };

@@ -61,16 +61,41 @@ static bool find_point(struct store *s, bool simulated, enum store_metric metric
 #define BOARD_COLUMNS "b.score, " CELL_COLUMNS ", " RUN_COLUMNS
 #define BOARD_TABLES                                                                               \
     " JOIN run r ON r.id = b.run_id JOIN cell c ON c.run_id = b.run_id"                            \
-    " AND c.context_tokens = b.context_tokens AND c.concurrency = b.concurrency" RUN_TABLES
+    " AND c.context_tokens = b.context_tokens AND c.concurrency = b.concurrency"
 
-static void read_row(struct db_rows *rows, enum store_metric metric, struct arena *a,
-                     struct store_board_row *ret)
+static void read_row(struct store *s, struct db_rows *rows, enum store_metric metric,
+                     struct arena *a, struct store_board_row *ret)
 {
     double score = db_get_real(rows);
 
     ret->value = metrics[metric].less_is_better ? -score : score;
     read_cell(rows, &ret->cell);
-    read_run(rows, a, &ret->run);
+    read_run(s, rows, a, &ret->run);
+}
+
+/* A model has one base, a machine one card: said as well, they let an index serve which has only
+ * these. */
+static bool add_groups(struct store *s, struct arena *a, struct filter_ids *f, struct err *err)
+{
+    struct db_rows rows;
+
+    if (f->model && !f->base) {
+        if (!DB_QUERY(s->db, &rows, err, "SELECT base_id FROM model WHERE id = ?",
+                      db_int(f->model)))
+            return false;
+        f->base = db_next(&rows) ? db_get_int(&rows) : 0;
+        if (!db_end(&rows, err))
+            return false;
+    }
+    if (f->hardware && !f->card) {
+        if (!DB_QUERY(s->db, &rows, err, "SELECT card FROM hardware WHERE id = ?",
+                      db_int(f->hardware)))
+            return false;
+        f->card = db_next(&rows) ? db_get_text(&rows, a) : NULL;
+        if (!db_end(&rows, err))
+            return false;
+    }
+    return true;
 }
 
 static void board_query(struct db_pieces *p, const struct store_board *board,
@@ -113,9 +138,9 @@ static bool read_board(struct store *s, const struct store_board *board, const s
 {
     struct db_rows rows;
 
-    if (!db_pieces_query(s->db, p, &rows, err))
+    if (!names_begin(s, err) || !db_pieces_query(s->db, p, &rows, err))
         return false;
-    READ_ALL(&rows, a, list, pager->limit, read_row(&rows, board->metric, a, &list->v[list->n]));
+    READ_ALL(&rows, a, list, pager->limit, read_row(s, &rows, board->metric, a, &list->v[list->n]));
     if (list->n > 0 && db_next(&rows)) {
         const struct store_board_row *last = &list->v[list->n - 1];
         double score = metrics[board->metric].less_is_better ? -last->value : last->value;
@@ -146,7 +171,7 @@ bool store_board(struct store *s, const struct store_board *board, const struct 
     int64_t point;
 
     if (!pager_init(&pager, page, board_hash(board), err) ||
-        !filter_resolve(s, &board->filter, a, &ids, err) ||
+        !filter_resolve(s, &board->filter, a, &ids, err) || !add_groups(s, a, &ids, err) ||
         !find_point(s, is_simulated(&board->filter), board->metric, board->context_tokens,
                     board->concurrency, &point, err))
         return false;
@@ -171,12 +196,12 @@ bool store_board(struct store *s, const struct store_board *board, const struct 
     ") i JOIN board b ON b.point_id = i.point_id AND b.run_id = i.run_id" BOARD_TABLES             \
     " ORDER BY i.score DESC, i.run_id DESC"
 
-static bool read_best(struct db_rows *rows, enum store_metric metric, struct arena *a,
-                      struct store_board_rows *ret, struct err *err)
+static bool read_best(struct store *s, struct db_rows *rows, enum store_metric metric,
+                      struct arena *a, struct store_board_rows *ret, struct err *err)
 {
     struct store_board_rows list = {0};
 
-    READ_ALL(rows, a, &list, STORE_PAGE_MAX, read_row(rows, metric, a, &list.v[list.n]));
+    READ_ALL(rows, a, &list, STORE_PAGE_MAX, read_row(s, rows, metric, a, &list.v[list.n]));
     if (!db_end(rows, err))
         return false;
     *ret = list;
@@ -193,12 +218,12 @@ bool store_board_of_base(struct store *s, const char *base, enum store_metric me
         return false;
     if (!id)
         return store_no_such(err, "model", base);
-    return find_point(s, false, metric, -1, 0, &point, err) &&
+    return find_point(s, false, metric, -1, 0, &point, err) && names_begin(s, err) &&
            DB_QUERY(s->db, &rows, err,
                     BEST_COLUMNS " WHERE t.base_id = ? AND t.point_id = ? "
                                  "ORDER BY t.score DESC LIMIT ?" BEST_TABLES,
                     db_int(id), db_int(point), db_int(STORE_PAGE_MAX)) &&
-           read_best(&rows, metric, a, ret, err);
+           read_best(s, &rows, metric, a, ret, err);
 }
 
 bool store_board_of_hardware(struct store *s, const char *slug, enum store_metric metric,
@@ -209,12 +234,12 @@ bool store_board_of_hardware(struct store *s, const char *slug, enum store_metri
     int64_t point;
 
     return store_hardware_get(s, slug, a, &hardware, err) &&
-           find_point(s, false, metric, -1, 0, &point, err) &&
+           find_point(s, false, metric, -1, 0, &point, err) && names_begin(s, err) &&
            DB_QUERY(s->db, &rows, err,
                     BEST_COLUMNS " WHERE t.hardware_id = (SELECT id FROM hardware WHERE slug = ?) "
                                  "AND t.point_id = ? ORDER BY t.score DESC LIMIT ?" BEST_TABLES,
                     db_text(hardware.slug), db_int(point), db_int(STORE_PAGE_MAX)) &&
-           read_best(&rows, metric, a, ret, err);
+           read_best(s, &rows, metric, a, ret, err);
 }
 
 /* ---- points ---- */

@@ -152,11 +152,12 @@ bool store_report_resolve(struct store *s, int64_t report, const char *resolutio
 
 /* ---- the queue ---- */
 
-static void read_queue_row(struct db_rows *rows, struct arena *a, struct store_queue_row *ret)
+static void read_queue_row(struct store *s, struct db_rows *rows, struct arena *a,
+                           struct store_queue_row *ret)
 {
     ret->flag_count = db_get_int(rows);
     ret->report_count = db_get_int(rows);
-    read_run(rows, a, &ret->run);
+    read_run(s, rows, a, &ret->run);
 }
 
 bool store_queue(struct store *s, const struct store_page *page, struct arena *a,
@@ -166,14 +167,14 @@ bool store_queue(struct store *s, const struct store_page *page, struct arena *a
     struct db_rows rows;
     struct store_queue list = {0};
 
-    if (!pager_init(&p, page, pager_hash(8, "queue"), err) ||
+    if (!pager_init(&p, page, pager_hash(8, "queue"), err) || !names_begin(s, err) ||
         !DB_QUERY(s->db, &rows, err,
                   "SELECT r.flag_count, r.report_count, " RUN_COLUMNS
                   " FROM (SELECT t.id FROM run t WHERE t.waiting = 1 AND t.id > ? ORDER BY t.id "
-                  "LIMIT ?) i JOIN run r ON r.id = i.id" RUN_TABLES " ORDER BY r.id",
+                  "LIMIT ?) i JOIN run r ON r.id = i.id ORDER BY r.id",
                   db_int(p.id), pager_limit(&p)))
         return false;
-    READ_ALL(&rows, a, &list, p.limit, read_queue_row(&rows, a, &list.v[list.n]));
+    READ_ALL(&rows, a, &list, p.limit, read_queue_row(s, &rows, a, &list.v[list.n]));
     if (list.n > 0 && db_next(&rows))
         pager_next(&p, 0, list.v[list.n - 1].run.id, list.next);
     if (!db_end(&rows, err))

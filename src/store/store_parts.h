@@ -4,12 +4,14 @@
 
 #include "store/db.h"
 #include "store/store.h"
+#include "store/store_names.h"
 
 struct store {
     struct db *db;
     struct store_options options;
     int64_t actor;       /* user id; 0: nobody */
     const char *address; /* borrowed */
+    struct names *names;
 };
 
 /* Always false: there is no such `thing`. */
@@ -61,17 +63,13 @@ bool add_key(struct store *s, int64_t user, const char *label, char key[STORE_KE
 /* ---- runs ---- */
 
 #define RUN_COLUMNS                                                                                \
-    "r.id, r.uid, r.state, r.revision, r.created_ms, r.updated_ms, r.owner_id, u.name, m.name, "   \
-    "g.name, o.name, h.slug, h.title, r.class, e.name, r.engine_version, q.name, r.backend, "      \
-    "r.kind, r.tool, r.title, r.measured_at, r.launch_command, r.verified, r.single, r.total, "    \
-    "r.prefill, r.ttft, r.document_bytes, r.document_digest, r.valid_count, r.cell_count"
-/* after "FROM run r" or a join that has r */
-#define RUN_TABLES                                                                                 \
-    " JOIN users u ON u.id = r.owner_id JOIN model m ON m.id = r.model_id"                         \
-    " JOIN base g ON g.id = r.base_id LEFT JOIN organization o ON o.id = r.organization_id"        \
-    " JOIN hardware h ON h.id = r.hardware_id LEFT JOIN engine e ON e.id = r.engine_id"            \
-    " LEFT JOIN quantization q ON q.id = r.quantization_id"
-void read_run(struct db_rows *rows, struct arena *a, struct store_run *ret);
+    "r.id, r.uid, r.state, r.revision, r.created_ms, r.updated_ms, r.owner_id, r.model_id, "       \
+    "r.base_id, r.organization_id, r.hardware_id, r.class, r.engine_id, r.engine_version, "        \
+    "r.quantization_id, r.backend, r.kind, r.tool, r.title, r.measured_at, r.launch_command, "     \
+    "r.verified, r.single, r.total, r.prefill, r.ttft, r.document_bytes, r.document_digest, "      \
+    "r.valid_count, r.cell_count"
+/* After names_begin. Where a name cannot be looked up, there are no more rows, and db_end fails. */
+void read_run(struct store *s, struct db_rows *rows, struct arena *a, struct store_run *ret);
 
 #define CELL_COLUMNS                                                                               \
     "c.context_tokens, c.concurrency, c.status, c.marks, c.total, c.per_request, c.ttft, c.itl, "  \

@@ -260,7 +260,11 @@ static bool read_facts(struct store *s, int64_t run, struct arena *a, struct fac
                   "r.quantization_id, r.owner_id, r.created_ms, r.cell_count, r.single, r.total, "
                   "CASE WHEN r.kind = 'simulated' THEN 1 ELSE 0 END, r.uid, r.title, m.name, "
                   "o.name, h.slug, h.title, u.name, e.name, r.engine_version, q.name "
-                  "FROM run r" RUN_TABLES " WHERE r.id = ?",
+                  "FROM run r JOIN users u ON u.id = r.owner_id JOIN model m ON m.id = r.model_id "
+                  "LEFT JOIN organization o ON o.id = r.organization_id "
+                  "JOIN hardware h ON h.id = r.hardware_id "
+                  "LEFT JOIN engine e ON e.id = r.engine_id "
+                  "LEFT JOIN quantization q ON q.id = r.quantization_id WHERE r.id = ?",
                   db_int(run)))
         return false;
     *f = (struct facts){.id = run};

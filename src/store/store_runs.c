@@ -49,25 +49,51 @@ static double figure(double v)
     return v > 0 ? v : (double)NAN;
 }
 
-void read_run(struct db_rows *rows, struct arena *a, struct store_run *ret)
+/* The ids of a row, and where their names go. */
+struct named {
+    enum name_kind kind;
+    int64_t id;
+    const char **name, **title;
+};
+
+static void find_names(struct store *s, struct db_rows *rows, const struct named *v, size_t n,
+                       struct arena *a)
 {
+    struct err err = {0};
+
+    for (size_t i = 0; i < n; i++) {
+        if (names_get(s, v[i].kind, v[i].id, a, v[i].name, v[i].title, &err))
+            continue;
+        db_spoil(rows, &err);
+        return;
+    }
+}
+
+void read_run(struct store *s, struct db_rows *rows, struct arena *a, struct store_run *ret)
+{
+    struct named names[] = {
+        {NAME_USER, 0, &ret->owner_name, NULL},
+        {NAME_MODEL, 0, &ret->model, NULL},
+        {NAME_BASE, 0, &ret->base, NULL},
+        {NAME_ORGANIZATION, 0, &ret->organization, NULL},
+        {NAME_HARDWARE, 0, &ret->hardware, &ret->hardware_title},
+        {NAME_ENGINE, 0, &ret->engine, NULL},
+        {NAME_QUANTIZATION, 0, &ret->quantization, NULL},
+    };
+
     ret->id = db_get_int(rows);
     ret->uid = db_get_text(rows, a);
     ret->state = (enum store_run_state)db_get_int(rows);
     ret->revision = (int)db_get_int(rows);
     ret->created_ms = db_get_int(rows);
     ret->updated_ms = db_get_int(rows);
-    ret->owner = db_get_int(rows);
-    ret->owner_name = db_get_text(rows, a);
-    ret->model = db_get_text(rows, a);
-    ret->base = db_get_text(rows, a);
-    ret->organization = db_get_text(rows, a);
-    ret->hardware = db_get_text(rows, a);
-    ret->hardware_title = db_get_text(rows, a);
+    for (int kind = NAME_USER; kind <= NAME_HARDWARE; kind++)
+        names[kind].id = db_get_int(rows);
+    ret->owner = names[NAME_USER].id;
     ret->hardware_class = db_get_text(rows, a);
-    ret->engine = db_get_text(rows, a);
+    names[NAME_ENGINE].id = db_get_int(rows);
     ret->engine_version = db_get_text(rows, a);
-    ret->quantization = db_get_text(rows, a);
+    names[NAME_QUANTIZATION].id = db_get_int(rows);
     ret->backend = db_get_text(rows, a);
     ret->kind = db_get_text(rows, a);
     ret->tool = db_get_text(rows, a);
@@ -83,6 +109,7 @@ void read_run(struct db_rows *rows, struct arena *a, struct store_run *ret)
     ret->document_digest = db_get_text(rows, a);
     ret->valid_cells = db_get_int(rows);
     ret->cell_count = db_get_int(rows);
+    find_names(s, rows, names, ARRAY_LEN(names), a);
 }
 
 void read_cell(struct db_rows *rows, struct store_cell *ret)
@@ -106,12 +133,13 @@ bool store_run_get(struct store *s, const char *uid, struct arena *a, struct sto
     struct db_rows rows;
     struct store_run run = {0};
 
-    if (!DB_QUERY(s->db, &rows, err,
-                  "SELECT " RUN_COLUMNS " FROM run r" RUN_TABLES " WHERE r.uid = ?", db_text(uid)))
+    if (!names_begin(s, err) ||
+        !DB_QUERY(s->db, &rows, err, "SELECT " RUN_COLUMNS " FROM run r WHERE r.uid = ?",
+                  db_text(uid)))
         return false;
     bool found = db_next(&rows);
     if (found)
-        read_run(&rows, a, &run);
+        read_run(s, &rows, a, &run);
     if (!db_end(&rows, err))
         return false;
     if (!found)
@@ -159,27 +187,64 @@ bool store_run_document(struct store *s, const char *uid, int revision, struct b
     return found || store_no_such(err, "document of run", uid);
 }
 
+/* The four columns that a small matrix shows. */
+static void read_place(struct db_rows *rows, struct store_cell *ret)
+{
+    *ret = (struct store_cell){.per_request_tok_s = NAN,
+                               .ttft_ms = NAN,
+                               .itl_ms = NAN,
+                               .avg_active = NAN,
+                               .tok_per_joule = NAN};
+    ret->context_tokens = db_get_int(rows);
+    ret->concurrency = (int)db_get_int(rows);
+    ret->status = (enum cell_status)db_get_int(rows);
+    ret->total_tok_s = db_get_real(rows);
+}
+
+static const struct {
+    const char *sql; /* in the order of the table's key, so that nothing is sorted */
+    void (*read)(struct db_rows *rows, struct store_cell *ret);
+} cell_queries[] = {
+    {"SELECT " CELL_COLUMNS " FROM cell c WHERE c.run_id = ? "
+     "ORDER BY c.context_tokens, c.concurrency",
+     read_cell},
+    {"SELECT context_tokens, concurrency, status, total FROM cell WHERE run_id = ? "
+     "ORDER BY context_tokens, concurrency",
+     read_place},
+};
+
+/* `room` is for CELLS_MAX of them, for use here. */
+static bool read_cells(struct store *s, int64_t run, bool brief, struct store_cell *room,
+                       struct arena *a, struct store_cells *ret, struct err *err)
+{
+    const struct db_value id = db_int(run);
+    struct store_cells list = {0};
+    struct db_rows rows;
+    size_t n = 0;
+
+    if (!db_query(s->db, cell_queries[brief].sql, &id, 1, &rows, err))
+        return false;
+    while (n < CELLS_MAX && db_next(&rows))
+        cell_queries[brief].read(&rows, &room[n++]);
+    if (!db_end(&rows, err))
+        return false;
+    list.v = arena_array(a, n, sizeof *list.v);
+    for (int decode = 0; decode < 2; decode++)
+        for (size_t i = 0; i < n; i++)
+            if ((room[i].concurrency != 0) == decode)
+                list.v[list.n++] = room[i];
+    *ret = list;
+    return true;
+}
+
 bool store_run_cells(struct store *s, int64_t run, struct arena *a, struct store_cells *ret,
                      struct err *err)
 {
-    struct db_rows rows;
-    struct store_cells list = {0};
+    struct store_cell *room = mem_array(CELLS_MAX, sizeof *room);
+    bool fine = read_cells(s, run, false, room, a, ret, err);
 
-    if (!DB_QUERY(s->db, &rows, err,
-                  "SELECT " CELL_COLUMNS " FROM cell c WHERE c.run_id = ? ORDER BY "
-                  "CASE WHEN c.concurrency = 0 THEN 0 ELSE 1 END, c.context_tokens, c.concurrency",
-                  db_int(run)))
-        return false;
-    struct store_cell *cells = mem_array(CELLS_MAX, sizeof *cells);
-    while (list.n < CELLS_MAX && db_next(&rows))
-        read_cell(&rows, &cells[list.n++]);
-    list.v = arena_array(a, list.n, sizeof *list.v);
-    memcpy(list.v, cells, list.n * sizeof *cells);
-    free(cells);
-    if (!db_end(&rows, err))
-        return false;
-    *ret = list;
-    return true;
+    free(room);
+    return fine;
 }
 
 static void read_flag(struct db_rows *rows, struct arena *a, struct store_flag *ret)
@@ -354,19 +419,19 @@ static void runs_query(struct db_pieces *p, const struct filter_ids *f, enum sto
         if (pager->begun)
             DB_ADD(p, " AND (t.total, t.id) < (?, ?)", db_real(pager->score), db_int(pager->id));
         DB_ADD(p, " ORDER BY t.total DESC, t.id DESC LIMIT ?", pager_limit(pager));
-        DB_ADD(p, ") i JOIN run r ON r.id = i.id" RUN_TABLES " ORDER BY r.total DESC, r.id DESC");
+        DB_ADD(p, ") i JOIN run r ON r.id = i.id ORDER BY r.total DESC, r.id DESC");
     } else {
         if (pager->begun)
             DB_ADD(p, " AND t.id < ?", db_int(pager->id));
         DB_ADD(p, " ORDER BY t.id DESC LIMIT ?", pager_limit(pager));
-        DB_ADD(p, ") i JOIN run r ON r.id = i.id" RUN_TABLES " ORDER BY r.id DESC");
+        DB_ADD(p, ") i JOIN run r ON r.id = i.id ORDER BY r.id DESC");
     }
 }
 
-static bool read_runs(struct db_rows *rows, const struct pager *p, struct arena *a,
+static bool read_runs(struct store *s, struct db_rows *rows, const struct pager *p, struct arena *a,
                       struct store_runs *list, struct err *err)
 {
-    READ_ALL(rows, a, list, p->limit, read_run(rows, a, &list->v[list->n]));
+    READ_ALL(rows, a, list, p->limit, read_run(s, rows, a, &list->v[list->n]));
     if (list->n > 0 && db_next(rows)) {
         const struct store_run *last = &list->v[list->n - 1];
         pager_next(p, isfinite(last->total_tok_s) ? last->total_tok_s : 0, last->id, list->next);
@@ -376,11 +441,14 @@ static bool read_runs(struct db_rows *rows, const struct pager *p, struct arena 
 
 static bool add_cells(struct store *s, struct arena *a, struct store_runs *list, struct err *err)
 {
+    struct store_cell *room = mem_array(CELLS_MAX, sizeof *room);
+    bool fine = true;
+
     list->cells = arena_array(a, list->n, sizeof *list->cells);
-    for (size_t i = 0; i < list->n; i++)
-        if (!store_run_cells(s, list->v[i].id, a, &list->cells[i], err))
-            return false;
-    return true;
+    for (size_t i = 0; fine && i < list->n; i++)
+        fine = read_cells(s, list->v[i].id, true, room, a, &list->cells[i], err);
+    free(room);
+    return fine;
 }
 
 bool store_runs(struct store *s, const struct store_filter *filter, enum store_run_order order,
@@ -402,7 +470,8 @@ bool store_runs(struct store *s, const struct store_filter *filter, enum store_r
     }
     db_pieces_init(&p);
     runs_query(&p, &ids, order, &pager);
-    bool fine = db_pieces_query(s->db, &p, &rows, err) && read_runs(&rows, &pager, a, &list, err) &&
+    bool fine = names_begin(s, err) && db_pieces_query(s->db, &p, &rows, err) &&
+                read_runs(s, &rows, &pager, a, &list, err) &&
                 (!with_cells || add_cells(s, a, &list, err));
     db_pieces_release(&p);
     if (fine)
@@ -417,13 +486,13 @@ bool store_runs_of(struct store *s, int64_t user, const struct store_page *page,
     struct db_rows rows;
     struct store_runs list = {0};
 
-    if (!pager_init(&p, page, pager_hash(2, "own"), err) ||
-        !DB_QUERY(s->db, &rows, err,
-                  "SELECT " RUN_COLUMNS " FROM (SELECT t.id FROM run t WHERE t.owner_id = ? AND "
-                  "t.id < ? ORDER BY t.id DESC LIMIT ?) i JOIN run r ON r.id = i.id" RUN_TABLES
-                  " ORDER BY r.id DESC",
-                  db_int(user), db_int(p.begun ? p.id : INT64_MAX), pager_limit(&p)) ||
-        !read_runs(&rows, &p, a, &list, err))
+    if (!pager_init(&p, page, pager_hash(2, "own"), err) || !names_begin(s, err) ||
+        !DB_QUERY(
+            s->db, &rows, err,
+            "SELECT " RUN_COLUMNS " FROM (SELECT t.id FROM run t WHERE t.owner_id = ? AND "
+            "t.id < ? ORDER BY t.id DESC LIMIT ?) i JOIN run r ON r.id = i.id ORDER BY r.id DESC",
+            db_int(user), db_int(p.begun ? p.id : INT64_MAX), pager_limit(&p)) ||
+        !read_runs(s, &rows, &p, a, &list, err))
         return false;
     *ret = list;
     return true;

@@ -46,14 +46,19 @@ bool search_remove(struct store *s, enum store_found_kind kind, const char *key,
                   db_text(key));
 }
 
-/* "zzkind0" "qwen"* for FTS5, 'zzkind0' & 'qwen':* for PostgreSQL; words have no quotes in them. */
+/* "zzkind0" "qwen"* for FTS5, 'zzkind0' & 'qwen':* for PostgreSQL; words have no quotes in them.
+ * FTS5 has the runs in an index of their own: the word of their kind stands in each of them, and
+ * would be walked through for nothing. */
 static void match_text(enum db_kind db, enum store_found_kind kind, const struct search_word *words,
                        size_t n, struct buf *out)
 {
     char mark[16];
 
     kind_word(kind, mark);
-    buf_addf(out, db == DB_SQLITE ? "\"%s\"" : "'%s'", mark);
+    if (db != DB_SQLITE)
+        buf_addf(out, "'%s'", mark);
+    else if (kind != STORE_FOUND_RUN)
+        buf_addf(out, "\"%s\"", mark);
     for (size_t i = 0; i < n; i++) {
         if (db == DB_SQLITE)
             buf_addf(out, " \"%s\"%s", words[i].text, words[i].pair ? "" : "*");

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -129,12 +130,44 @@ static void test_write(void **state)
     json_decref(root);
 }
 
+/* Byte for byte what jansson writes. */
+static void test_like_jansson(void **state)
+{
+    static const char *const texts[] = {
+        "[]",
+        "{}",
+        "{\"a\": {}, \"b\": [], \"c\": [[], [1, [2]]], \"d\": {\"e\": {\"f\": null}}}",
+        "[0, -0.0, 1.0, -1.5, 0.1, 0.30000000000000004, 668.366666666667]",
+        "[1e15, 1e16, 123456789012345678.0]",
+        "[1e-4, 1e-5, 2.5e-7, 1e300, -1e-300, 9223372036854775807, -9223372036854775808]",
+        "[true, false, null, 12, -7]",
+        "[\"\", \"plain\", \"tab\\t line\\n quote\\\" back\\\\ slash/ nul\\u0001 del\x7f\"]",
+        "{\"k\\\"ey\": \"\xe6\xa8\xa1\xe5\x9e\x8b\", \"\xc3\xa9\": \"\\ud83d\\ude00\"}",
+    };
+    struct err err = {0};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        struct buf out;
+        json_t *root = json_parse(texts[i], strlen(texts[i]), "sample", &err);
+        assert_non_null(root);
+        char *expected = json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+        buf_init(&out, 4000);
+        assert_true(json_write(root, &out));
+        assert_int_equal(out.p[out.len - 1], '\n');
+        out.p[out.len - 1] = '\0';
+        assert_string_equal(out.p, expected);
+        buf_release(&out);
+        free(expected);
+        json_decref(root);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parse),    cmocka_unit_test(test_many_values),
         cmocka_unit_test(test_look_ups), cmocka_unit_test(test_long_key),
-        cmocka_unit_test(test_write),
+        cmocka_unit_test(test_write),    cmocka_unit_test(test_like_jansson),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,7 +17,8 @@ static void keep(struct page_cache *c, const char *key, int64_t version, const c
     r.cache = CACHE_CHECK;
     buf_adds(&r.body, text);
     buf_adds(&r.packed, packed);
-    page_cache_put(c, key, version, &r);
+    kept_page_take(&r, "W/\"tag\"");
+    page_cache_put(c, key, version, r.kept);
     response_release(&r);
 }
 
@@ -25,14 +26,14 @@ static void keep(struct page_cache *c, const char *key, int64_t version, const c
 static const char *kept(struct page_cache *c, const char *key, int64_t version)
 {
     static char text[200];
-    struct response r;
-    response_init(&r);
-    bool found = page_cache_get(c, key, version, &r);
-    snprintf(text, sizeof text, "%s%s%s", found ? r.body.p : "", r.packed.len ? "+" : "",
-             r.packed.p);
-    if (found)
-        assert_int_equal(r.cache, CACHE_CHECK);
-    response_release(&r);
+    struct kept_page *page = page_cache_get(c, key, version);
+    if (!page)
+        return "";
+    snprintf(text, sizeof text, "%s%s%s", page->body.p, page->packed.len ? "+" : "",
+             page->packed.p);
+    assert_int_equal(page->cache, CACHE_CHECK);
+    assert_string_equal(page->tag, "W/\"tag\"");
+    kept_page_drop(page);
     return text;
 }
 
@@ -70,11 +71,28 @@ static void test_bounds(void **state)
     page_cache_free(small);
 }
 
+/* Who sends a page has it until the end, whatever takes its place meanwhile. */
+static void test_held(void **state)
+{
+    struct page_cache *c = page_cache_new(1, 1 << 20);
+    (void)state;
+    keep(c, "/a", 1, "first", "zip");
+    struct kept_page *page = page_cache_get(c, "/a", 1);
+    keep(c, "/a", 2, "second", "");
+    page_cache_free(c);
+    assert_non_null(page);
+    assert_string_equal(page->body.p, "first");
+    assert_string_equal(page->packed.p, "zip");
+    assert_int_equal(page->holders, 1);
+    kept_page_drop(page);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_versions),
         cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_held),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -498,6 +498,33 @@ static void test_bounds(void **state)
     result_release(&r);
 }
 
+static void assert_model(struct fixture *f, const char *uid, const char *model)
+{
+    struct store_run run;
+
+    assert_fine(f, store_run_get(f->s, uid, &f->a, &run, &f->err));
+    assert_string_equal(run.model, model);
+    assert_string_equal(run.base, model);
+}
+
+/* A handle remembers names by id; what was rolled back gives its ids, and the store's version, to
+ * what comes next. */
+static void test_names_rolled_back(void **state)
+{
+    struct fixture *f = *state;
+    int64_t ada = fixture_user(f, "ada");
+    struct result r;
+
+    synthetic_run(1, &r);
+    mem_set_string(&r.subject.model, "first/One");
+    assert_fine(f, store_begin(f->s, &f->err));
+    assert_model(f, fixture_publish(f, ada, &r, STORE_RUN_PUBLIC), "first/One");
+    store_rollback(f->s);
+    mem_set_string(&r.subject.model, "second/Two");
+    assert_model(f, fixture_publish(f, ada, &r, STORE_RUN_PUBLIC), "second/Two");
+    result_release(&r);
+}
+
 const struct CMUnitTest run_tests[] = {
     TEST(test_add),
     TEST(test_doubles),
@@ -512,5 +539,6 @@ const struct CMUnitTest run_tests[] = {
     TEST(test_bounds),
     TEST(test_hostile),
     TEST(test_long_texts),
+    TEST(test_names_rolled_back),
     {0},
 };
