@@ -60,6 +60,26 @@ static bool write_all(int fd, const char *p, size_t n)
     return true;
 }
 
+/* What is there and is no file (a device, a pipe: /dev/stdout, >(command)) is written to, never
+ * replaced: as root, renaming a file over /dev/null would succeed. */
+static bool is_stream(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
+static bool write_to_stream(const char *path, const void *p, size_t n, struct err *err)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return system_error(err, "write", path);
+    bool ok = write_all(fd, p, n);
+    int saved = errno;
+    close(fd);
+    errno = saved;
+    return ok || system_error(err, "write", path);
+}
+
 /* Open a file beside `path` for what will replace it; -1 on failure. What a crash left there keeps
  * its mode when it is opened, so private files are made anew. */
 static int open_beside(const char *path, bool is_private, char *temp, size_t size, struct err *err)
@@ -83,6 +103,8 @@ bool file_can_write(const char *path, struct err *err)
     struct stat st;
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
         return err_set(err, ERR_SYSTEM, "cannot write %s: it is a folder", path);
+    if (is_stream(path))
+        return access(path, W_OK) == 0 || system_error(err, "write", path);
     int fd = open_beside(path, false, temp, sizeof temp, err);
     if (fd < 0)
         return false;
@@ -112,9 +134,15 @@ static bool replace(const char *path, bool is_private, const void *p, size_t n, 
     return system_error(err, "write", path);
 }
 
+/* A link stays one: the file that it leads to is replaced. */
 bool file_write_atomic(const char *path, const void *p, size_t n, struct err *err)
 {
-    return replace(path, false, p, n, err);
+    if (is_stream(path))
+        return write_to_stream(path, p, n, err);
+    char *target = realpath(path, NULL);
+    bool ok = replace(target ? target : path, false, p, n, err);
+    free(target);
+    return ok;
 }
 
 bool file_write_private(const char *path, const void *p, size_t n, struct err *err)

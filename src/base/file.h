@@ -12,7 +12,8 @@
 bool file_read(const char *path, struct buf *out, struct err *err) ATTR_CHECK;
 
 /* Replace `path` by these bytes so that a reader sees either the old file or the new one, also
- * after a crash: written beside it, flushed to disk, renamed over it. */
+ * after a crash: written beside it, flushed to disk, renamed over it. Of a link, the file it leads
+ * to is replaced; a device or pipe is written to. */
 bool file_write_atomic(const char *path, const void *p, size_t n, struct err *err) ATTR_CHECK;
 
 /* The same for what nobody but its owner may read: mode 0600, whatever stood there before. */
