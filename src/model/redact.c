@@ -19,9 +19,9 @@ static const char *const perhaps_secret[] = {"token", "auth"};
 static const char *const harmless[] = {"tokens",    "tokenizer", "token-",    "per_token",
                                        "per-token", "token_id",  "bos_token", "eos_token",
                                        "pad_token", "unk_token", "author",    "auto"};
-static const char *const secret_prefixes[] = {"hf_",         "sk-",    "ghp_",   "gho_",
-                                              "github_pat_", "tgk_",   "glpat-", "xoxb-",
-                                              "AKIA",        "nvapi-", "eyJ"};
+static const char *const secret_prefixes[] = {
+    "hf_",   "sk-",   "ghp_", "gho_", "ghs_",   "ghu_", "ghr_", "github_pat_", "tgk_", "glpat-",
+    "xoxb-", "xoxp-", "AKIA", "ASIA", "nvapi-", "eyJ",  "gsk_", "xai-",        "AIza", "pplx-"};
 
 static const char delimiters[] = "\"'=,;:(){}[]&?` \t\r\n";
 

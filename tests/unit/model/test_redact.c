@@ -68,6 +68,8 @@ static void test_secrets_go(void **state)
         {"x \"sk-abcdefghijkl\" y", "x \"***\" y", 1},
         {"x --config a=1,b=ghp_abcdefghijkl,c=2", "x --config a=1,b=***,c=2", 1},
         {"x AKIAABCDEFGHIJKL glpat-abcdefghij", "x *** ***", 2},
+        {"x gsk_abcdefghijkl xai-abcdefghijkl AIzaabcdefghij", "x *** *** ***", 3},
+        {"x ghs_abcdefghijkl xoxp-abcdefghijkl pplx-abcdefghijkl", "x *** *** ***", 3},
         /* headers and JSON */
         {"curl -H \"Authorization: Bearer abc\" u", "curl -H \"Authorization:***\" u", 1},
         {"curl -H 'X-Api-Key: abc' u", "curl -H 'X-Api-Key:***' u", 1},
