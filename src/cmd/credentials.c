@@ -85,6 +85,8 @@ bool credentials_read(struct arena *a, struct credentials *ret, struct err *err)
     if (stat(ret->path, &st) != 0)
         return errno == ENOENT || errno == ENOTDIR ||
                err_set(err, ERR_SYSTEM, "cannot look at %s: %s", ret->path, strerror(errno));
+    if (!S_ISREG(st.st_mode))
+        return err_set(err, ERR_SYSTEM, "%s is no file: move it away", ret->path);
     if (st.st_mode & 077)
         return err_set(err, ERR_DENIED, "%s can be read by others: chmod 600 it, and log in anew",
                        ret->path);

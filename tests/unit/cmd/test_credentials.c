@@ -139,6 +139,10 @@ static void test_refuses(void **state)
         assert_false(read_again(r));
         assert_non_null(strstr(r->err.text, rows[i].error));
     }
+    assert_int_equal(unlink(r->path), 0);
+    assert_int_equal(mkfifo(r->path, 0600), 0);
+    assert_false(read_again(r)); /* instead of waiting for somebody to write into it */
+    assert_non_null(strstr(r->err.text, "is no file"));
 }
 
 static void test_keys(void **state)
