@@ -106,10 +106,11 @@ static int import(int argc, char **argv)
         return command_fail(&err);
     store_act_as(s, 0, "command line");
     code = EXIT_CODE_DONE;
-    for (size_t i = 0; i < set.files.n && code == EXIT_CODE_DONE; i++) {
+    for (size_t i = 0; i < set.files.n; i++) {
         buf_init(&out, 1024);
-        code = import_one(s, &set, set.files.v[i], &a, &out, &err) ? command_print(&out)
-                                                                   : command_fail(&err);
+        int outcome = import_one(s, &set, set.files.v[i], &a, &out, &err) ? command_print(&out)
+                                                                          : command_fail(&err);
+        code = outcome == EXIT_CODE_DONE ? code : outcome;
         buf_release(&out);
     }
     store_close(s);
@@ -159,7 +160,8 @@ const struct command cmd_import = {
         "site. Prints the new run's id, and behind it that it is flagged. Keys and passwords in it "
         "are taken out first. A run "
         "that its owner has in the store already is an error; so is a file that is not what it "
-        "should be. The store is made when it does not exist.",
+        "should be: each is named, the other files are imported all the same, and the exit code "
+        "is 1. The store is made when it does not exist.",
     .options = rows,
     .operands = operands,
     .examples = examples,

@@ -41,6 +41,11 @@ def refuses_what_is_no_result():
     assert "surprise" in run("import", "-", code=1, stdin=json.dumps({**document, "surprise": 1}))
     assert "valid JSON" in run("import", DATA / "published/qwen3.5-27b.facts.txt", code=1)
     assert "user name" in run("import", "--owner", "a b", PUBLISHED[1], code=1)
+    some = [PUBLISHED[0], "missing.json", DATA / "measured/example.json", "."]
+    done = subprocess.run([TOKGRID, "import", "--db", "some.db", "--owner", "eve", *map(str, some)],
+                          capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1 and len(done.stdout.split()) == 2, done
+    assert len(done.stderr.splitlines()) == 2 and "missing.json" in done.stderr, done
     assert "--db" in run("import", "--bd", "x.db", PUBLISHED[1], code=2)
     assert run("db", "check") == "everything agrees\n"
 
