@@ -126,8 +126,8 @@ static void show_user(struct admin *t, const struct store_user *u)
                                "runs", (json_int_t)u->run_count, "keys", (json_int_t)u->key_count));
         return;
     }
-    buf_addf(&t->out, "%-39s  %s  %lld runs%s%s%s\n", safe(t, u->name), stamp(t, u->created_ms),
-             (long long)u->run_count, u->admin ? ", moderator" : "",
+    buf_addf(&t->out, "%-39s  %s  %lld run%s%s%s%s\n", safe(t, u->name), stamp(t, u->created_ms),
+             (long long)u->run_count, u->run_count == 1 ? "" : "s", u->admin ? ", moderator" : "",
              u->disabled ? ", disabled" : "", u->has_password ? "" : ", without password");
 }
 
@@ -242,24 +242,84 @@ static bool decide(struct admin *t)
     return true;
 }
 
-static bool act(struct admin *t)
+enum { TAKES_NAME = 1, TAKES_REASON = 2, CHANGES_USER = 4, NARROWS_LOG = 8 };
+
+struct action {
+    const char *name;
+    int takes;
+    page_fn *show; /* of lists, and what says that one is empty */
+    const char *nothing;
+    bool (*run)(struct admin *t);
+};
+
+static bool find_action(const char *name, struct action *ret, struct err *err)
 {
-    static const struct {
-        const char *name;
-        page_fn *show;
-    } lists[] = {{"queue", queue_page}, {"users", users_page}, {"audit", audit_page}};
-    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-        if (strcmp(lists[i].name, t->set->action) == 0)
-            return all_pages(t, lists[i].show);
-    if (strcmp(t->set->action, "user") == 0)
-        return change_user(t);
+    static const struct action actions[] = {
+        {.name = "queue", .show = queue_page, .nothing = "nothing is waiting"},
+        {.name = "users",
+         .takes = TAKES_NAME,
+         .show = users_page,
+         .nothing = "no user has such a name"},
+        {.name = "user", .takes = TAKES_NAME | CHANGES_USER, .run = change_user},
+        {.name = "audit", .takes = NARROWS_LOG, .show = audit_page, .nothing = "nothing matches"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(actions); i++)
+        if (strcmp(actions[i].name, name) == 0) {
+            *ret = actions[i];
+            return true;
+        }
     for (size_t i = 0; store_decisions[i]; i++)
-        if (strcmp(store_decisions[i], t->set->action) == 0)
-            return decide(t);
-    return err_set(&t->err, ERR_USAGE,
+        if (strcmp(store_decisions[i], name) == 0) {
+            *ret =
+                (struct action){store_decisions[i], TAKES_NAME | TAKES_REASON, NULL, NULL, decide};
+            return true;
+        }
+    return err_set(err, ERR_USAGE,
                    "'%s' is not one of queue, accept, flag, withdraw, verify, unverify, users, "
                    "user, audit",
-                   t->set->action);
+                   name);
+}
+
+/* `users ada --moderator` would make nobody a moderator without a word. */
+static bool all_is_meant(const struct admin_settings *set, const struct action *action,
+                         struct err *err)
+{
+    const struct {
+        bool given;
+        const char *what;
+        int takes;
+        const char *with;
+    } rows[] = {
+        {set->name, "name", TAKES_NAME, "decisions, user and users"},
+        {set->reason, "--reason", TAKES_REASON, "decisions on a RUN"},
+        {set->moderator, "--moderator", CHANGES_USER, "user NAME"},
+        {set->no_moderator, "--no-moderator", CHANGES_USER, "user NAME"},
+        {set->disable, "--disable", CHANGES_USER, "user NAME"},
+        {set->enable, "--enable", CHANGES_USER, "user NAME"},
+        {set->new_password, "--new-password", CHANGES_USER, "user NAME"},
+        {set->user, "--user", NARROWS_LOG, "audit"},
+        {set->event, "--event", NARROWS_LOG, "audit"},
+        {set->about, "--about", NARROWS_LOG, "audit"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        if (rows[i].given && !(rows[i].takes & action->takes))
+            return err_set(err, ERR_USAGE, "'admin %s' takes no %s: it belongs to %s", action->name,
+                           rows[i].what, rows[i].with);
+    return true;
+}
+
+static bool act(struct admin *t)
+{
+    struct action action = {0};
+
+    if (!find_action(t->set->action, &action, &t->err) || !all_is_meant(t->set, &action, &t->err))
+        return false;
+    if (action.run)
+        return action.run(t);
+    bool ok = all_pages(t, action.show);
+    if (ok && !t->rows && t->out.len == 0)
+        buf_addf(&t->out, "%s\n", action.nothing);
+    return ok;
 }
 
 static int admin(int argc, char **argv)

@@ -271,6 +271,10 @@ def command_line(site: Served) -> None:
     expect("verified" not in admin("unverify", uid), "unverify")
     expect("not one of" in admin("remove", uid, code=2), "an action that does not exist")
     expect("usage" in admin("accept", code=2), "no run")
+    expect(admin("users", "nobody") == "no user has such a name\n", "an empty list")
+    for stray in (["users", "mod", "--moderator"], ["audit", "mod"], ["queue", "--user", "mod"],
+                  ["user", "mod", "--reason", "x"]):
+        expect(f"'admin {stray[0]}' takes no" in admin(*stray, code=2), f"{stray} was ignored")
     expect("there is no run" in admin("accept", uid[::-1], code=1), "a run that does not exist")
     expect("last moderator" in admin("user", "mod", "--no-moderator", code=1), "the last one")
     expect("moderator" in admin("user", "alice", "--moderator"), "promote")
