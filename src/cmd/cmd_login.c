@@ -194,6 +194,7 @@ static bool run(struct login *l, struct buf *out, struct err *err)
 
     if (!given_key(l, &key, err))
         return false;
+    site_catch_interrupts(); /* until here a signal ends the program, also while it reads a key */
     if (key && (!site || !*site))
         return err_set(err, ERR_USAGE,
                        "a key was given, but not for which site: tokgrid login https://SITE");
@@ -227,7 +228,6 @@ static int login(int argc, char **argv)
 
     if (!command_parse(&cmd_login, argc, argv, &set, &code))
         return code;
-    site_catch_interrupts();
     buf_init(&out, 8192);
     code = run(&l, &out, &err) ? command_print(&out) : command_fail(&err);
     buf_release(&out);

@@ -15,7 +15,7 @@
 #include "cmd/terminal.h"
 
 struct publish_settings {
-    const char *path, *site, *key, *note, *save, *cacert;
+    const char *path, *site, *key, *note, *hardware, *save, *cacert;
     bool draft, dry_run, yes, keep_names, insecure_http, json;
 };
 
@@ -58,8 +58,11 @@ static bool use_login(struct publishing *p, struct err *err)
 {
     const char *given = p->set->site;
 
-    if (!credentials_read(&p->arena, &p->known, err))
-        return false;
+    if (!credentials_read(&p->arena, &p->known, err)) {
+        if (!p->set->dry_run)
+            return false;
+        p->known.n = 0;
+    }
     if (p->set->dry_run && (!given || !*given) && p->known.n != 1)
         return true;
     if (!site_choose(given, &p->known, &p->site, err))
@@ -222,12 +225,14 @@ static bool publish_it(struct publishing *p, struct published *ret, struct err *
 static int run(struct publishing *p)
 {
     const struct publish_settings *set = p->set;
-    const struct review_options options = {.note = set->note, .keep_names = set->keep_names};
+    const struct review_options options = {
+        .note = set->note, .hardware = set->hardware, .keep_names = set->keep_names};
     struct published outcome = {0};
     struct err err = {0};
 
     if (!find_target(p, &err) || !review_read(&p->review, set->path, &options, &p->arena, &err))
         return command_fail(&err);
+    site_catch_interrupts(); /* until here a signal ends the program, also while it reads a pipe */
     if (set->save &&
         !file_write_atomic(set->save, p->review.document.p, p->review.document.len, &err))
         return command_fail(&err);
@@ -249,7 +254,6 @@ static int publish(int argc, char **argv)
 
     if (!command_parse(&cmd_publish, argc, argv, &set, &code))
         return code;
-    site_catch_interrupts();
     code = run(&p);
     review_release(&p.review);
     arena_release(&p.arena);
@@ -270,6 +274,11 @@ static const struct option_row rows[] = {
      OPTION_STRING(struct publish_settings, note),
      .value = "TEXT",
      .help = "Add a note to the run."},
+    {.name = "hardware",
+     OPTION_STRING(struct publish_settings, hardware),
+     .value = "FILE",
+     .help = "Add what the server ran on, to a result that does not say it: a JSON file as "
+             "'tokgrid hardware --json' prints it."},
     {.name = "keep-names",
      OPTION_FLAG(struct publish_settings, keep_names),
      .help = "Leave the names of hosts, users and home folders in it. Keys and passwords go in "

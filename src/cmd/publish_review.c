@@ -10,6 +10,7 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "site/gzip.h"
+#include "site/publish.h"
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
@@ -25,6 +26,11 @@ static struct redact_names own_names(char host[256])
                                  .hosts = {*host ? host : NULL}};
 }
 
+static bool is_changed(const struct review *r)
+{
+    return r->note || r->hardware || r->redactions.n > 0;
+}
+
 /* What a document that is written anew reads as: result_check and the whole schema once more. */
 static bool write_anew(struct review *r, struct err *err)
 {
@@ -37,6 +43,41 @@ static bool write_anew(struct review *r, struct err *err)
     if (!result_read_json(r->document.p, r->document.len, r->path, &again, err))
         return err_prefix(err, "without what was taken out");
     result_release(&again);
+    return true;
+}
+
+/* Better said before it is sent. */
+static bool judge(struct review *r, struct err *err)
+{
+    struct publication p;
+    bool ok = publication_read(&p, r->document.p, r->document.len, r->arena, err) ||
+              err_prefix(err, "%s", r->path);
+
+    r->doubt_count = ok ? p.flag_count : 0;
+    r->doubts = arena_array(r->arena, r->doubt_count, sizeof *r->doubts);
+    for (size_t i = 0; i < r->doubt_count; i++)
+        r->doubts[i] = p.flags[i].text;
+    publication_release(&p);
+    return ok;
+}
+
+/* What a run on another machine could not know. */
+static bool add_hardware(struct review *r, const char *path, struct err *err)
+{
+    struct machine given, *there = &r->result.hardware;
+    struct buf text;
+
+    if (there->gpu_count > 0 || there->cpu)
+        return err_set(err, ERR_USAGE, "%s says already what it was measured on: no --hardware",
+                       r->path);
+    buf_init(&text, 1 << 20);
+    bool ok = file_read(path, &text, err) && machine_read_json(text.p, text.len, path, &given, err);
+    buf_release(&text);
+    if (!ok)
+        return false;
+    machine_release(there);
+    *there = given;
+    r->hardware = path;
     return true;
 }
 
@@ -58,13 +99,13 @@ bool review_read(struct review *r, const char *path, const struct review_options
     buf_init(&r->packed, RESULT_MAX_BYTES + (RESULT_MAX_BYTES >> 4));
     r->read = file_read(path, &r->document, err) &&
               result_read_json(r->document.p, r->document.len, path, &r->result, err);
-    if (!r->read)
+    if (!r->read || (options->hardware && !add_hardware(r, options->hardware, err)))
         return false;
     if (options->note)
         result_add_note(&r->result, "%s", options->note);
     const struct redact_names names = own_names(host);
     redact_result(&r->result, options->keep_names ? NULL : &names, a, &r->redactions);
-    if ((options->note || r->redactions.n > 0) && !write_anew(r, err))
+    if ((is_changed(r) && !write_anew(r, err)) || !judge(r, err))
         return false;
     take_digest(r);
     return gzip_pack(r->document.p, r->document.len, &r->packed) ||
@@ -137,7 +178,6 @@ static void add_title(const struct review *r, struct buf *out)
 void review_write(const struct review *r, const struct review_target *to, struct buf *out)
 {
     char bytes[NUM_TEXT_MAX], packed[NUM_TEXT_MAX];
-    bool changed = r->note || r->redactions.n > 0;
 
     add_title(r, out);
     for (size_t i = 0; i < r->redactions.n; i++)
@@ -146,8 +186,13 @@ void review_write(const struct review *r, const struct review_target *to, struct
         buf_addf(out, "  notes[%zu]: added\n", r->result.note_count - 1);
         add_text(r, "+", r->result.notes[r->result.note_count - 1], out);
     }
-    buf_adds(out, changed ? "  Everything else is as it stands in the file.\n"
-                          : "  It is sent as it stands in the file, byte for byte.\n");
+    if (r->hardware)
+        buf_addf(out, "  hardware: added from %s\n",
+                 printable(r, r->hardware, strlen(r->hardware)));
+    buf_adds(out, is_changed(r) ? "  Everything else is as it stands in the file.\n"
+                                : "  It is sent as it stands in the file, byte for byte.\n");
+    for (size_t i = 0; i < r->doubt_count; i++)
+        buf_addf(out, "  would be flagged: %s\n", r->doubts[i]);
     if (to->site)
         buf_addf(out, "site    %s\n", to->site);
     if (to->user)
@@ -163,8 +208,10 @@ void review_write(const struct review *r, const struct review_target *to, struct
 
 json_t *review_json(const struct review *r)
 {
-    json_t *list = json_array();
+    json_t *list = json_array(), *doubts = json_array();
 
+    for (size_t i = 0; i < r->doubt_count; i++)
+        json_array_append_new(doubts, json_string(r->doubts[i]));
     for (size_t i = 0; i < r->redactions.n; i++) {
         const struct redaction *one = &r->redactions.v[i];
         json_array_append_new(list,
@@ -172,7 +219,8 @@ json_t *review_json(const struct review *r)
                                         (json_int_t)one->secrets, "names", (json_int_t)one->names,
                                         "before", one->before, "after", one->after));
     }
-    return json_pack("{s:s, s:I, s:I, s:s, s:s?, s:o}", "run", r->path, "bytes",
+    return json_pack("{s:s, s:I, s:I, s:s, s:s?, s:s?, s:o, s:o}", "run", r->path, "bytes",
                      (json_int_t)r->document.len, "packed_bytes", (json_int_t)r->packed.len,
-                     "blake2b", r->digest, "note", r->note, "redactions", list);
+                     "blake2b", r->digest, "note", r->note, "hardware", r->hardware, "redactions",
+                     list, "doubts", doubts);
 }

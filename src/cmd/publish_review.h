@@ -19,14 +19,18 @@ struct review {
     struct buf packed;    /* the same as gzip */
     char digest[65];      /* BLAKE2b of `document`, hex */
     struct redactions redactions;
-    const char *note;    /* added; NULL: none */
+    const char *note;     /* added; NULL: none */
+    const char *hardware; /* the file it was added from; NULL: none */
+    const char **doubts;  /* why a site would flag it, in the arena */
+    size_t doubt_count;
     struct arena *arena; /* borrowed */
     bool read;           /* result is filled */
 };
 
 struct review_options {
-    const char *note; /* NULL: none */
-    bool keep_names;  /* take only secrets out */
+    const char *note;     /* NULL: none */
+    const char *hardware; /* a file for a result that says nothing of its hardware; NULL: none */
+    bool keep_names;      /* take only secrets out */
 };
 
 /* Read the file strictly, take out what nobody should see, and check what is left like a site does.
@@ -41,11 +45,12 @@ struct review_target {
     bool draft;
 };
 
-/* Lines for a terminal: what it is, each change as before and after, size, digest, site, user. */
+/* Lines for a terminal: what it is, each change as before and after, what a site would flag, size,
+ * digest, site, user. */
 void review_write(const struct review *r, const struct review_target *to, struct buf *out);
 
-/* The same for programs: {"bytes", "packed_bytes", "digest", "redactions": [...]}; the caller owns
- * it. */
+/* The same for programs: {"bytes", "packed_bytes", "blake2b", "redactions": [...], ...}; the caller
+ * owns it. */
 json_t *review_json(const struct review *r);
 
 #endif

@@ -24,7 +24,9 @@ static bool check_names(struct publication *p, struct err *err)
         return err_set(err, ERR_FORMAT, "subject.model: this is no model's name");
     p->field = "hardware";
     if (r->hardware.gpu_count == 0 && (!r->hardware.cpu || !*r->hardware.cpu))
-        return err_set(err, ERR_FORMAT, "hardware: a published run says on what it was measured");
+        return err_set(err, ERR_FORMAT,
+                       "hardware: a published run says on what it was measured; 'tokgrid run' and "
+                       "'tokgrid publish' add it by --hardware FILE");
     p->field = "decode";
     if (r->decode_count == 0 && r->prefill_count == 0)
         return err_set(err, ERR_FORMAT, "decode: there is no measurement in it");

@@ -329,6 +329,14 @@ def refusals(site: Served) -> None:
     document["subject"]["model"] = document["subject"]["served_model"] = None
     (client.home / "nameless.json").write_text(json.dumps(document))
     client.fails(1, "subject.model", "publish", "nameless.json", "--yes")
+    document["subject"]["served_model"] = "tiny"
+    document["hardware"].update(gpus=[], cpu=None)
+    (client.home / "homeless.json").write_text(json.dumps(document))
+    client.fails(1, "--hardware FILE", "publish", "homeless.json", "--dry-run")
+    client.fails(2, "says already", "publish", some, "--dry-run", "--hardware", "x.json")
+    (client.home / "machine.json").write_text(client.good("hardware", "--json").out)
+    ran = client.good("publish", "homeless.json", "--dry-run", "--hardware", "machine.json")
+    expect("hardware: added from machine.json" in ran.out, ran.out)
     (client.home / "broken.json").write_text("{")
     client.fails(1, "broken.json is not valid JSON", "publish", "broken.json", "--yes")
     client.fails(1, "cannot open", "publish", "missing.json", "--yes")
