@@ -6,29 +6,42 @@
 
 /* ---- in and up ------------------------------------------------------------------------------- */
 
-void page_sign_in_write(struct frame *f, const char *user)
+/* Who came to sign in may have to sign up, and goes on to the same page. */
+static void end_form(struct frame *f, enum site_word send, const char *next)
+{
+    if (*next) {
+        put(f, "<input type=\"hidden\" name=\"next\"");
+        html_attr(&f->html, "value", next);
+        put(f, ">");
+    }
+    put_button(f, send);
+    put(f, "</form>\n");
+}
+
+static void put_other_form(struct frame *f, enum site_word question, const char *path,
+                           enum site_word name, const char *next)
+{
+    put(f, "<p>");
+    put_word(f, question);
+    put(f, " ");
+    put_query_link(f, path, "next", *next ? next : NULL);
+    put_word(f, name);
+    put(f, "</a></p>\n");
+}
+
+void page_sign_in_write(struct frame *f, const char *user, const char *next)
 {
     frame_begin(f, site_word(f->l, SITE_SIGN_IN_TITLE));
     frame_heading(f, site_word(f->l, SITE_SIGN_IN_TITLE), NULL);
     put_form(f, "/sign-in", NULL, false);
     put_field(f, SITE_FIELD_USER, "user", "text", user, NULL);
     put_field(f, SITE_FIELD_PASSWORD, "password", "password", NULL, NULL);
-    if (*params_get(f->query, "next")) {
-        put(f, "<input type=\"hidden\" name=\"next\"");
-        html_attr(&f->html, "value", params_get(f->query, "next"));
-        put(f, ">");
-    }
-    put_button(f, SITE_SIGN_IN_TITLE);
-    put(f, "</form>\n<p>");
-    put_word(f, SITE_SIGN_IN_NEW);
-    put(f, " ");
-    put_link(f, "/sign-up", NULL);
-    put_word(f, SITE_SIGN_UP_TITLE);
-    put(f, "</a></p>\n");
+    end_form(f, SITE_SIGN_IN_TITLE, next);
+    put_other_form(f, SITE_SIGN_IN_NEW, "/sign-up", SITE_SIGN_UP_TITLE, next);
     frame_end(f);
 }
 
-void page_sign_up_write(struct frame *f, const char *user)
+void page_sign_up_write(struct frame *f, const char *user, const char *next)
 {
     frame_begin(f, site_word(f->l, SITE_SIGN_UP_TITLE));
     frame_heading(f, site_word(f->l, SITE_SIGN_UP_TITLE), site_word(f->l, SITE_SIGN_UP_LEAD));
@@ -36,13 +49,8 @@ void page_sign_up_write(struct frame *f, const char *user)
     put_field(f, SITE_FIELD_USER, "user", "text", user, site_word(f->l, SITE_FIELD_USER_HINT));
     put_field(f, SITE_FIELD_PASSWORD, "password", "password", NULL,
               site_word(f->l, SITE_FIELD_PASSWORD_HINT));
-    put_button(f, SITE_SIGN_UP_TITLE);
-    put(f, "</form>\n<p>");
-    put_word(f, SITE_SIGN_UP_HAVE);
-    put(f, " ");
-    put_link(f, "/sign-in", NULL);
-    put_word(f, SITE_SIGN_IN_TITLE);
-    put(f, "</a></p>\n");
+    end_form(f, SITE_SIGN_UP_TITLE, next);
+    put_other_form(f, SITE_SIGN_UP_HAVE, "/sign-in", SITE_SIGN_IN_TITLE, next);
     frame_end(f);
 }
 

@@ -113,7 +113,8 @@ void page_start_write(struct frame *f, const char *origin)
     frame_begin(f, site_word(f->l, SITE_START_TITLE));
     frame_heading(f, site_word(f->l, SITE_START_TITLE), site_word(f->l, SITE_START_LEAD));
     begin_step(f, SITE_START_MEASURE, SITE_START_MEASURE_WORDS);
-    put(f, "<pre tabindex=\"0\"><code>tokgrid run http://127.0.0.1:8000</code></pre></section>\n");
+    put(f, "<pre tabindex=\"0\"><code>tokgrid run http://127.0.0.1:8000 --out "
+           "runs/mine.json</code></pre></section>\n");
     begin_step(f, SITE_START_ACCOUNT, SITE_START_ACCOUNT_WORDS);
     put(f, "<p class=\"actions\"><a class=\"button\" href=\"");
     put_href(f, "/sign-up", NULL);
@@ -121,10 +122,9 @@ void page_start_write(struct frame *f, const char *origin)
     put_word(f, SITE_SIGN_UP_TITLE);
     put(f, "</a></p></section>\n");
     begin_step(f, SITE_START_PUBLISH, SITE_START_PUBLISH_WORDS);
-    put(f, "<pre tabindex=\"0\"><code>curl -H \"Authorization: Bearer $TOKGRID_KEY\" "
-           "-H \"Content-Type: application/json\" \\\n     --data-binary @run.json ");
+    put(f, "<pre tabindex=\"0\"><code>tokgrid login ");
     html_text(&f->html, origin);
-    put(f, "/api/v1/runs</code></pre></section>\n");
+    put(f, "\ntokgrid publish runs/mine.json</code></pre></section>\n");
     begin_step(f, SITE_START_RULES, SITE_START_RULES_WORDS);
     put(f, "<ul class=\"lines\"><li>");
     put_word(f, SITE_START_RULE_CLASSES);

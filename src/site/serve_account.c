@@ -11,17 +11,18 @@
 
 /* ---- in and up ------------------------------------------------------------------------------- */
 
-typedef void form_page_fn(struct frame *f, const char *user);
+typedef void form_page_fn(struct frame *f, const char *user, const char *next);
 
 static void show_form(struct visit *v, form_page_fn *page, const char *user, const char *problem,
                       int status)
 {
+    const char *typed = visit_form(v, "next"), *asked = visit_query(v, "next");
     struct frame f;
     v->response->status = status;
     v->response->cache = CACHE_NEVER;
     visit_frame(v, &f);
     f.problem = problem;
-    page(&f, user);
+    page(&f, user, *typed ? typed : asked ? asked : "");
     frame_release(&f);
 }
 

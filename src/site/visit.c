@@ -95,6 +95,44 @@ static bool identify(struct visit *v)
     return false;
 }
 
+/* Everything after the language: for links to the same page in another one, and for coming back. */
+static const char *own_path(struct visit *v)
+{
+    struct buf b;
+    buf_init(&b, 4 * REQUEST_MAX_TARGET);
+    for (size_t i = v->match.lang ? 1 : 0; i < v->request->path_count && v->match.lang; i++) {
+        buf_addc(&b, '/');
+        url_add_encoded(&b, v->request->path[i]);
+    }
+    if (b.len == 0)
+        buf_addc(&b, '/');
+    for (size_t i = 0; v->match.lang && i < v->request->query.count; i++) {
+        buf_addc(&b, i == 0 ? '?' : '&');
+        url_add_encoded(&b, v->request->query.v[i].name);
+        buf_addc(&b, '=');
+        url_add_encoded(&b, v->request->query.v[i].value);
+    }
+    const char *path = arena_strdup(&v->arena, b.p);
+    buf_release(&b);
+    return path;
+}
+
+/* Signed in, one goes on with the page that was asked for; a form would be lost, though. */
+static void ask_to_sign_in(struct visit *v)
+{
+    const char *path = own_path(v);
+    struct buf b;
+
+    buf_init(&b, REQUEST_MAX_TARGET);
+    buf_addf(&b, "/%s/sign-in", v->lang->code);
+    if (v->request->method == METHOD_GET && strlen(path) < REQUEST_MAX_TARGET / 4) {
+        buf_adds(&b, "?next=");
+        url_add_encoded(&b, arena_printf(&v->arena, "/%s%s", v->lang->code, path));
+    }
+    response_redirect(v->response, b.p);
+    buf_release(&b);
+}
+
 static bool has_right(struct visit *v)
 {
     enum route_need need = v->match.route->need;
@@ -107,7 +145,7 @@ static bool has_right(struct visit *v)
         visit_fail(v, 401, "unauthorized", "an API key is needed: Authorization: Bearer tgk_...",
                    "Authorization");
     } else {
-        visit_redirect(v, "/sign-in", NULL);
+        ask_to_sign_in(v);
     }
     return false;
 }
@@ -211,28 +249,6 @@ void visit_answer(const struct site_context *context, struct request *request, i
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
-
-/* Everything after the language, for the links to the same page in another one. */
-static const char *own_path(struct visit *v)
-{
-    struct buf b;
-    buf_init(&b, 4 * REQUEST_MAX_TARGET);
-    for (size_t i = v->match.lang ? 1 : 0; i < v->request->path_count && v->match.lang; i++) {
-        buf_addc(&b, '/');
-        url_add_encoded(&b, v->request->path[i]);
-    }
-    if (b.len == 0)
-        buf_addc(&b, '/');
-    for (size_t i = 0; v->match.lang && i < v->request->query.count; i++) {
-        buf_addc(&b, i == 0 ? '?' : '&');
-        url_add_encoded(&b, v->request->query.v[i].name);
-        buf_addc(&b, '=');
-        url_add_encoded(&b, v->request->query.v[i].value);
-    }
-    const char *path = arena_strdup(&v->arena, b.p);
-    buf_release(&b);
-    return path;
-}
 
 /* What waits for a moderator is told on every page; that it cannot be told breaks none. */
 static int64_t count_waiting(struct visit *v)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from served import RUNS, Served, Visitor, expect, publish
+from served import RUNS, Links, Served, Visitor, expect, publish
 from story import fill
 
 JSON = {"Content-Type": "application/json"}
@@ -83,6 +83,23 @@ def forged_forms(site: Served) -> None:
     expect(answer.status == 403, "sign-in without a token")
     origin = {**headers, "Origin": f"http://127.0.0.1:{site.port}", "Sec-Fetch-Site": "same-origin"}
     expect(site.ask("POST", "/en/dashboard/keys", body, origin).status == 200, "an honest form")
+
+
+def goes_on(site: Served) -> None:
+    """The page that was asked for is there after signing up or in, also when that took two tries."""
+    good = "correct horse battery"
+    newcomer = Visitor(site)
+    asked = newcomer.get("/zh/device?a=%26b")
+    links = [link for link in Links(asked.text).links if "sign-up" in link]
+    expect(links == ["/zh/sign-up?next=%2Fzh%2Fdevice%3Fa%3D%2526b"], f"{links}")
+    answer = newcomer.send(links[0], "/zh/sign-up", False, user="alice", password="short")
+    expect(answer.status == 422 and 'value="/zh/device?a=%26b"' in answer.text, "forgotten")
+    answer = newcomer.send(links[0], "/zh/sign-up", False, user="alice", password=good)
+    expect(answer.headers.get("location") == "/zh/device?a=%26b", f"{answer.headers}")
+    visitor = Visitor(site)
+    visitor.get("/en/dashboard")
+    wrong = visitor.send("/en/dashboard", "/en/sign-in", False, user="alice", password="not this")
+    expect(wrong.status == 403 and 'value="/en/dashboard"' in wrong.text, "forgotten by a slip")
 
 
 def redirects(site: Served) -> None:
@@ -238,6 +255,7 @@ def guessing(site: Served) -> None:
 
 TESTS = [
     ("sign-in and sign-out", sign_in),
+    ("a sign-in goes on", goes_on),
     ("names and passwords", names),
     ("cookies and sessions", cookies),
     ("forged forms", forged_forms),
