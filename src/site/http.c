@@ -441,7 +441,9 @@ static int open_socket(const struct addrinfo *a, struct err *err, const char *li
     if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
         bind(fd, a->ai_addr, a->ai_addrlen) == 0 && listen(fd, 511) == 0)
         return fd;
-    err_set(err, ERR_SYSTEM, "cannot listen on %s: %s", listen_text, strerror(errno));
+    err_set(err, ERR_SYSTEM, "cannot listen on %s: %s%s", listen_text, strerror(errno),
+            errno == EADDRINUSE ? "; end what listens there, or choose another port by --listen"
+                                : "");
     if (fd >= 0)
         close(fd);
     return -1;
