@@ -5,6 +5,7 @@
 #include <math.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,16 +43,22 @@ struct running {
 
 static const int signal_numbers[] = {SIGINT, SIGTERM, SIGHUP};
 static struct run_control *signalled;
-static volatile sig_atomic_t signals_seen;
+static atomic_llong first_signal_ns; /* 0: none came */
+
+/* One that comes at once is the same request: timeout(1) signals the program and its group. */
+static const int64_t SAME_SIGNAL_NS = 300 * NS_PER_MS;
 
 static void on_signal(int number)
 {
+    long long first_ns = 0, now_ns = clock_now();
+
     (void)number;
-    if (signals_seen++ > 0) {
+    if (atomic_compare_exchange_strong(&first_signal_ns, &first_ns, now_ns)) {
+        run_stop(signalled);
+    } else if (now_ns - first_ns > SAME_SIGNAL_NS) {
         screen_emergency_restore();
         _exit(EXIT_CODE_INTERRUPTED);
     }
-    run_stop(signalled);
 }
 
 static void catch_signals(struct run_control *control)
