@@ -227,6 +227,7 @@ void page_board_write(struct frame *f, const struct board_page *p)
         .quants = &p->quants,
         .points = &p->points,
         .with_kind = true,
+        .simulated_apart = true,
         .with_verified = true,
         .with_class = true,
         .with_concurrency = store_metric_has_concurrency(p->board.metric),

@@ -216,11 +216,11 @@ static void write_classes(struct frame *f)
     put_select_end(f);
 }
 
-static void write_kinds(struct frame *f)
+static void write_kinds(struct frame *f, bool simulated_apart)
 {
     static const char *const kinds[] = {"measured", "simulated", "imported"};
     put_select(f, SITE_FILTER_KIND, "kind");
-    put_option(f, "", site_word(f->l, SITE_FILTER_ALL), false);
+    put_option(f, "", site_word(f->l, simulated_apart ? SITE_FILTER_REAL : SITE_FILTER_ALL), false);
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
         put_option(f, kinds[i], words_kind(f->rl, kinds[i]), is_chosen(f, "kind", kinds[i]));
     put_select_end(f);
@@ -292,7 +292,7 @@ void put_filter_form(struct frame *f, const struct filter_form *form)
     write_choices(f, SITE_FILTER_ENGINE, "engine", form->engines);
     write_choices(f, SITE_FILTER_QUANTIZATION, "quantization", form->quants);
     if (form->with_kind)
-        write_kinds(f);
+        write_kinds(f, form->simulated_apart);
     if (form->with_verified) {
         put(f,
             "<p class=\"field check\"><input type=\"checkbox\" id=\"verified\" name=\"verified\" "

@@ -32,6 +32,7 @@ struct filter_form {
     const struct store_choices *engines, *quants; /* NULL: not asked for */
     const struct store_points *points;
     bool with_kind, with_verified, with_class, with_concurrency;
+    bool simulated_apart; /* they are not among all kinds */
 };
 void put_filter_form(struct frame *f, const struct filter_form *form);
 

@@ -110,6 +110,9 @@ def fill(site: Served) -> tuple[Visitor, str, list[str]]:
 
 def boards(site: Served) -> None:
     fill(site)
+    page = site.ask("GET", "/en/leaderboard").text
+    expect("all but simulated" in page and "all but" not in site.ask("GET", "/en/runs").text,
+           "it is not said that simulated runs stand apart")
     for metric in ("single", "total", "prefill", "ttft"):
         answer = site.ask("GET", f"/api/v1/leaderboard?metric={metric}")
         rows = answer.json["rows"]
