@@ -165,7 +165,7 @@ static int selftest(int argc, char **argv)
     json_t *document = selftest_document(rows, count, transports[settings.transport], realtime);
     /* results name the client that measured: the own one */
     if (settings.transport == 0 && !selftest_record_write(document, &err))
-        fprintf(stderr, "tokgrid: %s\n", err.text);
+        fprintf(stderr, "tokgrid: warning: not kept for results: %s\n", err.text);
     buf_init(&text, 1 << 20);
     if (settings.json)
         json_write(document, &text);

@@ -88,7 +88,7 @@ bool selftest_record_write(json_t *document, struct err *err)
     char path[4096];
 
     if (!record_path(path, sizeof path))
-        return err_set(err, ERR_SYSTEM, "HOME is not set: the selftest is not kept for results");
+        return err_set(err, ERR_SYSTEM, "HOME is not set");
     buf_init(&text, RECORD_MAX_BYTES);
     bool ok = json_write(document, &text) && file_make_parent(path, err) &&
               file_write_atomic(path, text.p, text.len, err);
