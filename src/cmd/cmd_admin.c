@@ -259,7 +259,7 @@ static bool find_action(const char *name, struct action *ret, struct err *err)
         {.name = "users",
          .takes = TAKES_NAME,
          .show = users_page,
-         .nothing = "no user has such a name"},
+         .nothing = "there is no such user"},
         {.name = "user", .takes = TAKES_NAME | CHANGES_USER, .run = change_user},
         {.name = "audit", .takes = NARROWS_LOG, .show = audit_page, .nothing = "nothing matches"},
     };

@@ -271,7 +271,7 @@ def command_line(site: Served) -> None:
     expect("verified" not in admin("unverify", uid), "unverify")
     expect("not one of" in admin("remove", uid, code=2), "an action that does not exist")
     expect("usage" in admin("accept", code=2), "no run")
-    expect(admin("users", "nobody") == "no user has such a name\n", "an empty list")
+    expect(admin("users", "nobody") == "there is no such user\n", "an empty list")
     for stray in (["users", "mod", "--moderator"], ["audit", "mod"], ["queue", "--user", "mod"],
                   ["user", "mod", "--reason", "x"]):
         expect(f"'admin {stray[0]}' takes no" in admin(*stray, code=2), f"{stray} was ignored")
