@@ -194,6 +194,25 @@ static size_t word_length(const char *p, bool comment)
     return n;
 }
 
+/* "Authorization: Bearer", the last word of it. */
+static bool ends_in_bearer(const char *p, size_t n)
+{
+    static const size_t len = sizeof "bearer" - 1;
+    return n >= len && strncasecmp(p + n - len, "bearer", len) == 0 &&
+           (n == len || is_delimiter(p[n - len - 1]));
+}
+
+/* How much of the word behind it is a token: letters with a digit among them, or very many. Words
+ * of a sentence about tokens are none. */
+static size_t bearer_token(const char *p, size_t n)
+{
+    enum { TOKEN_MIN = 8, SURELY_TOKEN = 24 };
+    size_t len = 0, digits = 0;
+    for (; len < n && !is_delimiter(p[len]); len++)
+        digits += isdigit((unsigned char)p[len]) != 0;
+    return len >= SURELY_TOKEN || (len >= TOKEN_MIN && digits > 0) ? len : 0;
+}
+
 /* Blanks, and the backslash of a line that goes on: the value may follow behind it. */
 static size_t blanks(const char *p)
 {
@@ -205,7 +224,7 @@ static size_t blanks(const char *p)
 
 static void search_words(const struct search *s, const char *p, const char *end)
 {
-    bool value_of_secret = false, comment = s->form != REDACT_COMMAND;
+    bool value_of_secret = false, bearer = false, comment = s->form != REDACT_COMMAND;
 
     while (p < end) {
         size_t space = blanks(p);
@@ -218,7 +237,12 @@ static void search_words(const struct search *s, const char *p, const char *end)
             break;
         if (word > (size_t)(end - p))
             word = (size_t)(end - p);
-        value_of_secret = search_word(s, p, word, value_of_secret);
+        size_t token = bearer && !value_of_secret ? bearer_token(p, word) : 0;
+        if (token > 0)
+            take_out(s, p, token, REDACT_SECRET);
+        if (token < word)
+            value_of_secret = search_word(s, p + token, word - token, value_of_secret);
+        bearer = ends_in_bearer(p, word);
         p += word;
     }
 }

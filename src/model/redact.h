@@ -4,10 +4,11 @@
  * refuses. A secret is, in a command, the value of an option, variable, header or JSON member whose
  * name speaks of a key, token, password or secret (--api-key X, --hf-token=X, HF_TOKEN=X,
  * Authorization: X); in prose that of NAME=X only, and in JSON a string under such a name; anywhere
- * the user part of a URL, and words with the well-known prefixes of tokens (hf_, sk-, ghp_, ...).
- * A private name is that of a home folder (in "home" or "Users"), and the user and hosts that the
- * caller names. Each is replaced by ***, quotes included where it is a word of its own; everything
- * else stays as it is, comments and line breaks included. What holds *** already is left alone. */
+ * the user part of a URL, what follows "Bearer" and has a digit, and words with the well-known
+ * prefixes of tokens (hf_, sk-, ghp_, ...). A private name is that of a home folder (in "home" or
+ * "Users"), and the user and hosts that the caller names. Each is replaced by ***, quotes included
+ * where it is a word of its own; everything else stays as it is, comments and line breaks included.
+ * What holds *** already is left alone. */
 #ifndef TOKGRID_MODEL_REDACT_H
 #define TOKGRID_MODEL_REDACT_H
 
