@@ -333,8 +333,9 @@ const struct command cmd_publish = {
         "satisfies, and takes out of all its texts what is nobody's business: keys, tokens and "
         "passwords, names of home folders, this machine's name, and the name of the measured "
         "server when it is another machine. Each change is shown as before and after, with the "
-        "secret itself hidden; then size, digest, site and user. Nothing is sent before you "
-        "agree.\n\n"
+        "secret itself hidden; then what a site would flag, size, digest, site and user. Nothing "
+        "is "
+        "sent before you agree.\n\n"
         "The same document is stored once, however often it is sent; when the site has it, its "
         "address is printed. A site that is busy or gone is tried four times.",
     .options = rows,

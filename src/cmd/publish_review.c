@@ -56,7 +56,8 @@ static bool judge(struct review *r, struct err *err)
     r->doubt_count = ok ? p.flag_count : 0;
     r->doubts = arena_array(r->arena, r->doubt_count, sizeof *r->doubts);
     for (size_t i = 0; i < r->doubt_count; i++)
-        r->doubts[i] = p.flags[i].text;
+        r->doubts[i] = arena_printf(r->arena, "%lld x %d: %s", (long long)p.flags[i].context_tokens,
+                                    p.flags[i].concurrency, p.flags[i].text);
     publication_release(&p);
     return ok;
 }

@@ -313,6 +313,19 @@ def asking(site: Served) -> None:
     expect(shown.index("blake2b") < shown.index("[y/N]"), "asked before it is shown")
 
 
+def waiting_for_input(site: Served) -> None:
+    """Ctrl-C ends a command that waits for its input; a dry run needs no place for keys."""
+    client = Client(site)
+    for words in (["publish", "-", "--dry-run"], ["login", client.url, "--key", "-"]):
+        with subprocess.Popen(
+            [client.tokgrid, *words], cwd=client.home, env=client.env({}), stdin=subprocess.PIPE,
+        ) as process:
+            process.send_signal(signal.SIGINT)
+            code = process.wait(ENDS_S * client.slow)
+        expect(code == -signal.SIGINT, f"{words}: {code}")
+    client.good("publish", str(RUNS[0]), "--dry-run", HOME="", XDG_CONFIG_HOME="")
+
+
 def refusals(site: Served) -> None:
     client = Client(site)
     some = str(RUNS[0])
@@ -337,6 +350,14 @@ def refusals(site: Served) -> None:
     (client.home / "machine.json").write_text(client.good("hardware", "--json").out)
     ran = client.good("publish", "homeless.json", "--dry-run", "--hardware", "machine.json")
     expect("hardware: added from machine.json" in ran.out, ran.out)
+    slow = json.loads(RUNS[2].read_text(encoding="utf-8"))
+    slow["server"]["facts"] = [
+        {"name": "weight_bytes_per_token", "value": "1e15", "source": "given"},
+        {"name": "memory_bandwidth_bytes_s", "value": "1e12", "source": "given"},
+    ]
+    (client.home / "flagged.json").write_text(json.dumps(slow))
+    ran = client.good("publish", "flagged.json", "--dry-run")
+    expect(re.search(r"would be flagged: \d+ x \d+: One request", ran.out), ran.out)
     (client.home / "broken.json").write_text("{")
     client.fails(1, "broken.json is not valid JSON", "publish", "broken.json", "--yes")
     client.fails(1, "cannot open", "publish", "missing.json", "--yes")
@@ -551,6 +572,7 @@ TESTS = [
     ("publish: secrets and names", redaction),
     ("publish: asking first", asking),
     ("publish: refusals", refusals),
+    ("publish: waiting for input", waiting_for_input),
     ("publish: servers that are no site", no_site),
     ("publish: redirects", redirects),
     ("publish: retries", retries),
