@@ -14,6 +14,7 @@ struct admin_settings {
     const char *db, *action, *name;
     const char *reason;
     bool moderator, no_moderator, disable, enable, new_password;
+    const char *base;                 /* what a model is made from */
     const char *user, *about, *event; /* what the log is narrowed to */
     int64_t limit;
     bool json;
@@ -178,6 +179,27 @@ static bool change_user(struct admin *t)
     return true;
 }
 
+/* ---- models ---------------------------------------------------------------------------------- */
+
+static bool change_model(struct admin *t)
+{
+    const struct admin_settings *set = t->set;
+    struct store_model base;
+    if (!set->name)
+        return err_set(&t->err, ERR_USAGE, "usage: tokgrid admin model NAME [--base NAME]");
+    if ((set->base && !store_model_set_base(t->s, set->name, set->base, &t->err)) ||
+        !store_base_get(t->s, set->name, &t->a, &base, &t->err))
+        return false;
+    if (t->rows)
+        json_array_append_new(t->rows,
+                              json_pack("{s:o, s:o, s:I}", "name", json_text(set->name), "base",
+                                        json_text(base.name), "runs", (json_int_t)base.run_count));
+    else
+        buf_addf(&t->out, "%s is counted with %s: %lld runs\n", safe(t, set->name),
+                 safe(t, base.name), (long long)base.run_count);
+    return true;
+}
+
 /* ---- the audit log --------------------------------------------------------------------------- */
 
 static bool audit_page(struct admin *t, const struct store_page *page, char *next)
@@ -253,12 +275,14 @@ static bool act(struct admin *t)
             return all_pages(t, lists[i].show);
     if (strcmp(t->set->action, "user") == 0)
         return change_user(t);
+    if (strcmp(t->set->action, "model") == 0)
+        return change_model(t);
     for (size_t i = 0; store_decisions[i]; i++)
         if (strcmp(store_decisions[i], t->set->action) == 0)
             return decide(t);
     return err_set(&t->err, ERR_USAGE,
                    "'%s' is not one of queue, accept, flag, withdraw, verify, unverify, users, "
-                   "user, audit",
+                   "user, model, audit",
                    t->set->action);
 }
 
@@ -320,6 +344,11 @@ static const struct option_row rows[] = {
     {.name = "new-password",
      OPTION_FLAG(struct admin_settings, new_password),
      .help = "Make a password at random and print it this once. Ends the user's sessions."},
+    {.name = "base",
+     OPTION_STRING(struct admin_settings, base),
+     .value = "NAME",
+     .group = "A model",
+     .help = "What it is made from: the model under whose name its runs are counted."},
     {.name = "user",
      OPTION_STRING(struct admin_settings, user),
      .value = "NAME",
@@ -343,10 +372,11 @@ static const struct operand_row operands[] = {
              "RUN: keep it public and take its flags away; of a withdrawn run, let its owner "
              "publish it again. flag RUN, withdraw RUN: with a reason. verify RUN, unverify RUN: "
              "whether somebody has checked it. users [NAME]: those whose name begins so. user "
-             "NAME: show or change one. audit: the log, newest first."},
+             "NAME: show or change one. model NAME: what it is counted with, or with --base "
+             "shall be. audit: the log, newest first."},
     {.name = "NAME",
      OPERAND_MAYBE(struct admin_settings, name),
-     .help = "A run's id, or a user's name."},
+     .help = "A run's id, a user's or a model's name."},
     {0},
 };
 
