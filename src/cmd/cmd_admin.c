@@ -394,7 +394,7 @@ static const char *const examples[] = {
 
 const struct command cmd_admin = {
     .name = "admin",
-    .summary = "Moderate the site's store: queue, users, audit log",
+    .summary = "Moderate the site's store: queue, users, models, audit log",
     .about = "For the owner of a store: what moderators do on the site's pages, from a shell. "
              "Every action is written into the audit log. Runs that were flagged by a check of "
              "their figures, or that visitors reported, wait in the queue until somebody decides.",
