@@ -14,6 +14,7 @@ struct admin_settings {
     const char *db, *action, *name;
     const char *reason;
     bool moderator, no_moderator, disable, enable, new_password;
+    const char *base;                 /* what a model is made from */
     const char *user, *about, *event; /* what the log is narrowed to */
     int64_t limit;
     bool json;
@@ -178,6 +179,27 @@ static bool change_user(struct admin *t)
     return true;
 }
 
+/* ---- models ---------------------------------------------------------------------------------- */
+
+static bool change_model(struct admin *t)
+{
+    const struct admin_settings *set = t->set;
+    struct store_model base;
+    if (!set->name)
+        return err_set(&t->err, ERR_USAGE, "usage: tokgrid admin model NAME [--base NAME]");
+    if ((set->base && !store_model_set_base(t->s, set->name, set->base, &t->err)) ||
+        !store_base_get(t->s, set->name, &t->a, &base, &t->err))
+        return false;
+    if (t->rows)
+        json_array_append_new(t->rows,
+                              json_pack("{s:o, s:o, s:I}", "name", json_text(set->name), "base",
+                                        json_text(base.name), "runs", (json_int_t)base.run_count));
+    else
+        buf_addf(&t->out, "%s is counted with %s: %lld runs\n", safe(t, set->name),
+                 safe(t, base.name), (long long)base.run_count);
+    return true;
+}
+
 /* ---- the audit log --------------------------------------------------------------------------- */
 
 static bool audit_page(struct admin *t, const struct store_page *page, char *next)
@@ -242,7 +264,7 @@ static bool decide(struct admin *t)
     return true;
 }
 
-enum { TAKES_NAME = 1, TAKES_REASON = 2, CHANGES_USER = 4, NARROWS_LOG = 8 };
+enum { TAKES_NAME = 1, TAKES_REASON = 2, CHANGES_USER = 4, NARROWS_LOG = 8, CHANGES_MODEL = 16 };
 
 struct action {
     const char *name;
@@ -261,6 +283,7 @@ static bool find_action(const char *name, struct action *ret, struct err *err)
          .show = users_page,
          .nothing = "there is no such user"},
         {.name = "user", .takes = TAKES_NAME | CHANGES_USER, .run = change_user},
+        {.name = "model", .takes = TAKES_NAME | CHANGES_MODEL, .run = change_model},
         {.name = "audit", .takes = NARROWS_LOG, .show = audit_page, .nothing = "nothing matches"},
     };
     for (size_t i = 0; i < ARRAY_LEN(actions); i++)
@@ -276,7 +299,7 @@ static bool find_action(const char *name, struct action *ret, struct err *err)
         }
     return err_set(err, ERR_USAGE,
                    "'%s' is not one of queue, accept, flag, withdraw, verify, unverify, users, "
-                   "user, audit",
+                   "user, model, audit",
                    name);
 }
 
@@ -290,13 +313,14 @@ static bool all_is_meant(const struct admin_settings *set, const struct action *
         int takes;
         const char *with;
     } rows[] = {
-        {set->name, "name", TAKES_NAME, "decisions, user and users"},
+        {set->name, "name", TAKES_NAME, "decisions, user, users and model"},
         {set->reason, "--reason", TAKES_REASON, "decisions on a RUN"},
         {set->moderator, "--moderator", CHANGES_USER, "user NAME"},
         {set->no_moderator, "--no-moderator", CHANGES_USER, "user NAME"},
         {set->disable, "--disable", CHANGES_USER, "user NAME"},
         {set->enable, "--enable", CHANGES_USER, "user NAME"},
         {set->new_password, "--new-password", CHANGES_USER, "user NAME"},
+        {set->base, "--base", CHANGES_MODEL, "model NAME"},
         {set->user, "--user", NARROWS_LOG, "audit"},
         {set->event, "--event", NARROWS_LOG, "audit"},
         {set->about, "--about", NARROWS_LOG, "audit"},
@@ -380,6 +404,11 @@ static const struct option_row rows[] = {
     {.name = "new-password",
      OPTION_FLAG(struct admin_settings, new_password),
      .help = "Make a password at random and print it this once. Ends the user's sessions."},
+    {.name = "base",
+     OPTION_STRING(struct admin_settings, base),
+     .value = "NAME",
+     .group = "A model",
+     .help = "What it is made from: the model under whose name its runs are counted."},
     {.name = "user",
      OPTION_STRING(struct admin_settings, user),
      .value = "NAME",
@@ -403,10 +432,11 @@ static const struct operand_row operands[] = {
              "RUN: keep it public and take its flags away; of a withdrawn run, let its owner "
              "publish it again. flag RUN, withdraw RUN: with a reason. verify RUN, unverify RUN: "
              "whether somebody has checked it. users [NAME]: those whose name begins so. user "
-             "NAME: show or change one. audit: the log, newest first."},
+             "NAME: show or change one. model NAME: what it is counted with, or with --base "
+             "shall be. audit: the log, newest first."},
     {.name = "NAME",
      OPERAND_MAYBE(struct admin_settings, name),
-     .help = "A run's id, or a user's name."},
+     .help = "A run's id, a user's or a model's name."},
     {0},
 };
 
@@ -424,7 +454,7 @@ static const char *const examples[] = {
 
 const struct command cmd_admin = {
     .name = "admin",
-    .summary = "Moderate the site's store: queue, users, audit log",
+    .summary = "Moderate the site's store: queue, users, models, audit log",
     .about = "For the owner of a store: what moderators do on the site's pages, from a shell. "
              "Every action is written into the audit log. Runs that were flagged by a check of "
              "their figures, or that visitors reported, wait in the queue until somebody decides.",

@@ -9,7 +9,8 @@
 
 #include "base/mem.h"
 
-size_t terminal_width(void)
+/* Columns; 80 when that is unknown. */
+static size_t terminal_width(void)
 {
     struct winsize size;
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
@@ -23,7 +24,7 @@ bool terminal_is_mono(void)
     return (no_colour && *no_colour) || !term || strcmp(term, "dumb") == 0;
 }
 
-bool locale_is_utf8(void)
+static bool locale_is_utf8(void)
 {
     return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 }

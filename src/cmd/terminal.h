@@ -3,14 +3,11 @@
 #define TOKGRID_CMD_TERMINAL_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "report/lang.h"
 #include "report/table.h"
 
-size_t terminal_width(void); /* columns; 80 when that is unknown */
 bool terminal_is_mono(void); /* NO_COLOR is set, or TERM=dumb */
-bool locale_is_utf8(void);
 
 /* The language of messages as POSIX looks it up (LC_ALL, LC_MESSAGES, LANG); English where there is
  * none of that name. Never NULL. */

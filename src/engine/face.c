@@ -50,11 +50,27 @@ void face_add_emulator(const struct service *s, struct buf *out)
     buf_addf(out, ",\"vram_bytes\":%.0f,\"speed\":%.15g}", p->vram_bytes, s->speed);
 }
 
-void face_add_opening(const struct answer *a, const char *object, struct buf *out)
+static void add_opening(const struct answer *a, const char *chat_object, struct buf *out)
 {
     buf_addf(out, "{\"id\":\"%s\",\"object\":\"%s\",\"created\":%" PRId64 ",\"model\":", a->id,
-             object, a->created);
+             a->endpoint == ENDPOINT_CHAT ? chat_object : "text_completion", a->created);
     buf_add_json_string(out, a->model, strlen(a->model));
+    buf_adds(out, ",\"choices\":[");
+}
+
+void face_open_event(const struct answer *a, struct buf *out)
+{
+    buf_adds(out, "data: ");
+    add_opening(a, "chat.completion.chunk", out);
+}
+
+void face_open_whole(const struct answer *a, const char *text, size_t n, struct buf *out)
+{
+    add_opening(a, "chat.completion", out);
+    buf_adds(out, a->endpoint == ENDPOINT_CHAT
+                      ? "{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":"
+                      : "{\"index\":0,\"text\":");
+    buf_add_json_string(out, text, n);
 }
 
 int face_refuse_early(const struct complaint *c, struct buf *out)

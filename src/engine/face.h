@@ -124,8 +124,11 @@ void face_empty_ok(struct service *s, struct exchange *x);
 /* "emulator":{...}: what answers here and how fast it pretends to be. */
 void face_add_emulator(const struct service *s, struct buf *out);
 
-/* The beginning that OpenAI's events share: data: {"id":...,"model":"..." */
-void face_add_opening(const struct answer *a, const char *object, struct buf *out);
+/* As most engines begin, in OpenAI's order: an event up to the choice,
+ *     data: {"id":...,"object":...,"created":...,"model":"...","choices":[
+ * and an answer in one piece up to the end of its text, within the message of a chat. */
+void face_open_event(const struct answer *a, struct buf *out);
+void face_open_whole(const struct answer *a, const char *text, size_t n, struct buf *out);
 
 /* What vLLM's and SGLang's web framework refuses before their own code is asked: unknown routes,
  * methods, keys. The HTTP status, its body in `out`; 0 for all other complaints. */

@@ -19,14 +19,6 @@ static void add_usage(const struct answer *a, struct buf *out)
     buf_addc(out, '}');
 }
 
-static void add_opening(const struct answer *a, struct buf *out)
-{
-    buf_adds(out, "data: ");
-    face_add_opening(a, a->endpoint == ENDPOINT_CHAT ? "chat.completion.chunk" : "text_completion",
-                     out);
-    buf_adds(out, ",\"choices\":[");
-}
-
 static void usage_part(const struct answer *a, struct buf *out)
 {
     if (a->include_usage)
@@ -35,7 +27,7 @@ static void usage_part(const struct answer *a, struct buf *out)
 
 static void opener(const struct answer *a, struct buf *out)
 {
-    add_opening(a, out);
+    face_open_event(a, out);
     buf_adds(out, "{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"},"
                   "\"logprobs\":null,\"finish_reason\":null}]");
     usage_part(a, out);
@@ -57,7 +49,7 @@ static const char *choice_tail(const struct answer *a)
 
 static void frame(const struct answer *a, struct buf *head, struct buf *tail)
 {
-    add_opening(a, head);
+    face_open_event(a, head);
     buf_adds(head, choice_head(a));
     buf_adds(tail, choice_tail(a));
 }
@@ -65,12 +57,12 @@ static void frame(const struct answer *a, struct buf *head, struct buf *tail)
 static void last(const struct answer *a, const char *text, size_t n, struct buf *out)
 {
     if (n > 0) {
-        add_opening(a, out);
+        face_open_event(a, out);
         buf_addf(out, "%s%.*s%s", choice_head(a), (int)n, text, choice_tail(a));
         usage_part(a, out);
         buf_adds(out, "}\n\n");
     }
-    add_opening(a, out);
+    face_open_event(a, out);
     buf_addf(out, "{\"index\":0,%s,\"logprobs\":null,\"finish_reason\":\"%s\"}]",
              a->endpoint == ENDPOINT_CHAT ? "\"delta\":{}" : "\"text\":\"\"", a->finish);
     usage_part(a, out);
@@ -81,7 +73,7 @@ static void ending(const struct answer *a, struct buf *out)
 {
     if (!a->include_usage)
         return;
-    add_opening(a, out);
+    face_open_event(a, out);
     buf_adds(out, "],");
     add_usage(a, out);
     buf_adds(out, "}\n\n");
@@ -89,15 +81,9 @@ static void ending(const struct answer *a, struct buf *out)
 
 static void whole(const struct answer *a, const char *text, size_t n, struct buf *out)
 {
-    bool chat = a->endpoint == ENDPOINT_CHAT;
-
-    face_add_opening(a, chat ? "chat.completion" : "text_completion", out);
-    buf_adds(out, chat ? ",\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\","
-                         "\"content\":"
-                       : ",\"choices\":[{\"index\":0,\"text\":");
-    buf_add_json_string(out, text, n);
+    face_open_whole(a, text, n, out);
     buf_addf(out, "%s,\"logprobs\":null,\"finish_reason\":\"%s\"}],",
-             chat ? ",\"refusal\":null}" : "", a->finish);
+             a->endpoint == ENDPOINT_CHAT ? ",\"refusal\":null}" : "", a->finish);
     add_usage(a, out);
     buf_addc(out, '}');
 }

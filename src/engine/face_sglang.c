@@ -34,14 +34,6 @@ static void usage_part(const struct answer *a, struct buf *out)
         buf_adds(out, "null");
 }
 
-static void add_opening(const struct answer *a, struct buf *out)
-{
-    buf_adds(out, "data: ");
-    face_add_opening(a, a->endpoint == ENDPOINT_CHAT ? "chat.completion.chunk" : "text_completion",
-                     out);
-    buf_adds(out, ",\"choices\":[");
-}
-
 /* What follows the delta or the text of a choice. */
 static void add_rest(const char *finish, struct buf *out)
 {
@@ -52,7 +44,7 @@ static void add_rest(const char *finish, struct buf *out)
 
 static void opener(const struct answer *a, struct buf *out)
 {
-    add_opening(a, out);
+    face_open_event(a, out);
     buf_adds(out, "{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\","
                   "\"reasoning_content\":null,\"tool_calls\":null}");
     add_rest(NULL, out);
@@ -62,7 +54,7 @@ static void opener(const struct answer *a, struct buf *out)
 
 static void frame(const struct answer *a, struct buf *head, struct buf *tail)
 {
-    add_opening(a, head);
+    face_open_event(a, head);
     if (a->endpoint == ENDPOINT_CHAT) {
         buf_adds(head, "{\"index\":0,\"delta\":{\"role\":null,\"content\":\"");
         buf_adds(tail, "\",\"reasoning_content\":null,\"tool_calls\":null}");
@@ -76,7 +68,7 @@ static void frame(const struct answer *a, struct buf *head, struct buf *tail)
 static void last(const struct answer *a, const char *text, size_t n, struct buf *out)
 {
     if (a->endpoint == ENDPOINT_CHAT && n > 0) {
-        add_opening(a, out);
+        face_open_event(a, out);
         buf_addf(out,
                  "{\"index\":0,\"delta\":{\"role\":null,\"content\":\"%.*s\","
                  "\"reasoning_content\":null,\"tool_calls\":null}",
@@ -85,7 +77,7 @@ static void last(const struct answer *a, const char *text, size_t n, struct buf 
         usage_part(a, out);
         buf_adds(out, "}\n\n");
     }
-    add_opening(a, out);
+    face_open_event(a, out);
     if (a->endpoint == ENDPOINT_CHAT)
         buf_adds(out, "{\"index\":0,\"delta\":{\"role\":null,\"content\":null,"
                       "\"reasoning_content\":null,\"tool_calls\":null}");
@@ -100,7 +92,7 @@ static void ending(const struct answer *a, struct buf *out)
 {
     if (!a->include_usage)
         return;
-    add_opening(a, out);
+    face_open_event(a, out);
     buf_adds(out, "],\"usage\":");
     add_usage_object(a, out);
     buf_adds(out, "}\n\n");
@@ -108,14 +100,8 @@ static void ending(const struct answer *a, struct buf *out)
 
 static void whole(const struct answer *a, const char *text, size_t n, struct buf *out)
 {
-    bool chat = a->endpoint == ENDPOINT_CHAT;
-
-    face_add_opening(a, chat ? "chat.completion" : "text_completion", out);
-    buf_adds(out, chat ? ",\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\","
-                         "\"content\":"
-                       : ",\"choices\":[{\"index\":0,\"text\":");
-    buf_add_json_string(out, text, n);
-    if (chat)
+    face_open_whole(a, text, n, out);
+    if (a->endpoint == ENDPOINT_CHAT)
         buf_adds(out, ",\"reasoning_content\":null,\"tool_calls\":null}");
     add_rest(a->finish, out);
     buf_adds(out, ",\"usage\":");

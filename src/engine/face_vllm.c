@@ -41,17 +41,9 @@ static void usage_part(const struct answer *a, struct buf *out)
     buf_adds(out, a->endpoint == ENDPOINT_CHAT ? ",\"completion_tokens_details\":null}" : "}");
 }
 
-static void add_opening(const struct answer *a, struct buf *out)
-{
-    buf_adds(out, "data: ");
-    face_add_opening(a, a->endpoint == ENDPOINT_CHAT ? "chat.completion.chunk" : "text_completion",
-                     out);
-    buf_adds(out, ",\"choices\":[");
-}
-
 static void opener(const struct answer *a, struct buf *out)
 {
-    add_opening(a, out);
+    face_open_event(a, out);
     buf_adds(out, "{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"},"
                   "\"logprobs\":null,\"finish_reason\":null}]");
     usage_part(a, out);
@@ -60,7 +52,7 @@ static void opener(const struct answer *a, struct buf *out)
 
 static void frame(const struct answer *a, struct buf *head, struct buf *tail)
 {
-    add_opening(a, head);
+    face_open_event(a, head);
     if (a->endpoint == ENDPOINT_CHAT) {
         buf_adds(head, "{\"index\":0,\"delta\":{\"content\":\"");
         buf_adds(tail, "\"},\"logprobs\":null,\"finish_reason\":null,\"token_ids\":null}]");
@@ -75,7 +67,7 @@ static void last(const struct answer *a, const char *text, size_t n, struct buf 
 {
     bool chat = a->endpoint == ENDPOINT_CHAT;
 
-    add_opening(a, out);
+    face_open_event(a, out);
     buf_addf(out,
              "{\"index\":0,%s\"%.*s\"%s,\"logprobs\":null,\"finish_reason\":\"%s\","
              "\"stop_reason\":null,%s\"token_ids\":null}]",
@@ -89,7 +81,7 @@ static void ending(const struct answer *a, struct buf *out)
 {
     if (!a->include_usage)
         return;
-    add_opening(a, out);
+    face_open_event(a, out);
     buf_addc(out, ']');
     add_usage(a, out);
     buf_adds(out, FINGERPRINT "}\n\n");
@@ -97,14 +89,8 @@ static void ending(const struct answer *a, struct buf *out)
 
 static void whole(const struct answer *a, const char *text, size_t n, struct buf *out)
 {
-    bool chat = a->endpoint == ENDPOINT_CHAT;
-
-    face_add_opening(a, chat ? "chat.completion" : "text_completion", out);
-    buf_adds(out, chat ? ",\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\","
-                         "\"content\":"
-                       : ",\"choices\":[{\"index\":0,\"text\":");
-    buf_add_json_string(out, text, n);
-    if (chat)
+    face_open_whole(a, text, n, out);
+    if (a->endpoint == ENDPOINT_CHAT)
         buf_adds(out, ",\"refusal\":null,\"annotations\":null,\"audio\":null,"
                       "\"function_call\":null,\"reasoning\":null}");
     buf_addf(out,

@@ -33,7 +33,7 @@ static int64_t known_tokens(const struct sequence *q)
     return q->prompt_tokens + q->produced;
 }
 
-int64_t scheduler_blocks_for(const struct scheduler *s, int64_t tokens)
+static int64_t blocks_for(const struct scheduler *s, int64_t tokens)
 {
     return (tokens + s->limits.block_size - 1) / s->limits.block_size;
 }
@@ -139,7 +139,7 @@ static void room_for_blocks(struct sequence *q, size_t count)
  * had to go itself. */
 static bool grow(struct scheduler *s, struct sequence *q)
 {
-    size_t need = (size_t)scheduler_blocks_for(s, known_tokens(q));
+    size_t need = (size_t)blocks_for(s, known_tokens(q));
 
     room_for_blocks(q, need);
     while (q->block_count < need) {
@@ -250,7 +250,7 @@ static bool admit_first(struct scheduler *s, bool warm_only)
 
     if (!q || s->head_blocked || s->running_count >= s->limits.max_running)
         return false;
-    int64_t need = scheduler_blocks_for(s, known_tokens(q)), unheld;
+    int64_t need = blocks_for(s, known_tokens(q)), unheld;
     room_for_blocks(q, (size_t)need);
     int64_t found = find_prefix(s, q, &unheld);
     int64_t computed = found * s->limits.block_size;

@@ -113,9 +113,6 @@ struct scheduler {
 void scheduler_init(struct scheduler *s, const struct scheduler_limits *limits);
 void scheduler_release(struct scheduler *s);
 
-/* Blocks that hold so many tokens. */
-int64_t scheduler_blocks_for(const struct scheduler *s, int64_t tokens);
-
 /* Join the end of the queue. */
 void scheduler_add(struct scheduler *s, struct sequence *q);
 

@@ -138,8 +138,6 @@ void cell_show_lag(struct cell_run *run);
 void cell_end_request(struct cell_run *run, struct cell_stream *cs); /* counts its outcome */
 /* Two failures in the same words, however far their requests had come. */
 bool cell_failed_alike(const struct err *a, const struct err *b);
-/* Streams with a token go up or down at this instant. */
-void cell_set_active(struct cell_run *run, int active, int64_t at);
 /* Is usage that grows with the text what this cell's tokens are? Not when it went down, nor when it
  * counts what is never shown: such tokens were made at instants that nobody knows. */
 bool cell_counts_usage(const struct cell_run *run);

@@ -62,7 +62,8 @@ double cell_tokens(const struct cell_run *run, double events, double usage)
     return events * session_tokens_per_event(s);
 }
 
-void cell_set_active(struct cell_run *run, int active, int64_t at)
+/* Streams with a token go up or down at this instant. */
+static void set_active(struct cell_run *run, int active, int64_t at)
 {
     if (run->window_open) {
         int64_t from = run->active_since > run->t0 ? run->active_since : run->t0;
@@ -166,7 +167,7 @@ void cell_close_window(struct cell_run *run)
 {
     for (size_t i = 0; i < CELL_THREADS; i++)
         run->tally.cpu_ns[i] += thread_cpu(run, i);
-    cell_set_active(run, run->active, run->t1);
+    set_active(run, run->active, run->t1);
     run->window_open = false;
     for (int i = 0; i < run->count; i++) {
         struct cell_stream *cs = &run->streams[i];
@@ -219,7 +220,7 @@ void cell_on_token(void *ctx, struct stream *stream, int64_t at, int64_t tokens)
         const struct record *r = &stream->record;
         cs->has_token = true;
         cs->last_at = 0;
-        cell_set_active(run, run->active + 1, at);
+        set_active(run, run->active + 1, at);
         add_first_token_time(run, r);
         bool in_time = run->t1 == 0 || at < run->t1;
         cs->ttft = in_time ? run->tally.ttft_ms.n : SIZE_MAX;
@@ -338,7 +339,7 @@ void cell_end_request(struct cell_run *run, struct cell_stream *cs)
     bool failed = outcome_is_failure(r->outcome);
 
     if (cs->has_token)
-        cell_set_active(run, run->active - 1, r->close_at);
+        set_active(run, run->active - 1, r->close_at);
     run->outcomes.count[r->outcome]++;
     run->tally.usage_fell |= r->usage_fell;
     run->tally.cumulative |= r->cumulative;

@@ -208,10 +208,11 @@ static int64_t request_ns(const struct selftest_load *load)
     return (FIRST_MS + (load->tokens - 1) * load->gap_ms) * NS_PER_MS;
 }
 
-static int64_t spread_of(const struct selftest_load *load)
+/* When this stream begins, after the first: they are spread over the length of a request. */
+static int64_t begins_after(const struct selftest_load *load, int stream)
 {
     int64_t whole = request_ns(load);
-    return whole < spread_most_ns ? whole : spread_most_ns;
+    return (whole < spread_most_ns ? whole : spread_most_ns) * stream / load->concurrency;
 }
 
 static void start_streams(struct selftest *t, struct transport *transport)
@@ -234,9 +235,9 @@ static void start_streams(struct selftest *t, struct transport *transport)
     for (int64_t until = clock_now() + give_up_ns;
          t->opened < count && t->failed == 0 && clock_now() < until;)
         loop_turn(t->loop, until);
-    int64_t now = clock_now(), spread = spread_of(t->load);
+    int64_t now = clock_now();
     for (int i = 0; i < count; i++)
-        loop_timer_set(t->loop, &t->streams[i].start, now + spread * i / count);
+        loop_timer_set(t->loop, &t->streams[i].start, now + begins_after(t->load, i));
 }
 
 static void end_streams(struct selftest *t)
@@ -255,7 +256,7 @@ static void end_streams(struct selftest *t)
 static void measure(struct selftest *t, struct transport *transport, struct selftest_row *ret)
 {
     start_streams(t, transport);
-    turn_until(t, clock_now() + spread_of(t->load) + warm_ns);
+    turn_until(t, clock_now() + begins_after(t->load, t->load->concurrency - 1) + warm_ns);
     t->t0 = clock_now();
     t->t1 = t->t0 + t->load->duration_ns;
     int64_t cpu_ns = clock_thread_cpu();

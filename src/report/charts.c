@@ -7,7 +7,7 @@
 
 #include "report/headline.h"
 
-const char *const chart_names[CHART_KINDS + 1] = {
+static const char *const ids[CHART_KINDS] = {
     [CHART_DECODE] = "decode",
     [CHART_CONTEXT] = "context",
     [CHART_PREFILL] = "prefill",
@@ -111,7 +111,7 @@ bool chart_of(enum chart_kind kind, const struct result *r, const struct lang *l
     ret->x_log = ret->y_log = ret->x_size = false;
     ret->y_top = 0;
     ret->decimals = -1;
-    ret->id = chart_names[kind];
+    ret->id = ids[kind];
     ret->x_name = WORD_CHART_CONTEXT_AXIS;
     switch (kind) {
     case CHART_DECODE:

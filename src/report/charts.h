@@ -13,8 +13,6 @@ enum chart_kind {
     CHART_KINDS,
 };
 
-extern const char *const chart_names[CHART_KINDS + 1]; /* "decode", ...; ends with NULL */
-
 /* Fill *ret; false when there is nothing to draw. */
 bool chart_of(enum chart_kind kind, const struct result *r, const struct lang *l,
               struct chart *ret);

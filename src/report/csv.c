@@ -20,14 +20,14 @@ void csv_text(const char *s, struct buf *out)
     buf_adds(out, quote ? "\"" : "");
 }
 
-void csv_header(struct buf *out)
+static void write_header(struct buf *out)
 {
     for (size_t c = 0; c < column_count; c++)
         buf_addf(out, "%s%s", c ? "," : "", columns[c].key);
     buf_adds(out, "\r\n");
 }
 
-void csv_rows(const struct result *r, struct buf *out)
+static void write_rows(const struct result *r, struct buf *out)
 {
     size_t count;
     struct measurement *all = measurements_of(r, &count);
@@ -52,7 +52,7 @@ void csv_rows(const struct result *r, struct buf *out)
 
 bool csv_write(const struct result *r, struct buf *out)
 {
-    csv_header(out);
-    csv_rows(r, out);
+    write_header(out);
+    write_rows(r, out);
     return !out->overflow;
 }

@@ -12,9 +12,7 @@
 #include "base/buf.h"
 #include "model/result.h"
 
-void csv_header(struct buf *out);
-void csv_rows(const struct result *r, struct buf *out);  /* for files of several results */
-bool csv_write(const struct result *r, struct buf *out); /* header and rows; false: overflow */
+bool csv_write(const struct result *r, struct buf *out); /* false: overflow */
 
 /* One text field, guarded and quoted. */
 void csv_text(const char *s, struct buf *out);

@@ -139,7 +139,7 @@ static void write_header(const struct page *p)
 
 /* ---- charts, remarks, the document itself ---------------------------------------------------- */
 
-void page_charts(const struct page *p)
+static void page_charts(const struct page *p)
 {
     struct chart *c = mem_alloc(sizeof *c);
     bool any = false, intervals = false;

@@ -18,7 +18,6 @@ void page_setup(const struct page *p);      /* page_setup.c: Hardware, Engine, R
 void page_conditions(const struct page *p);
 void page_prefill(const struct page *p); /* page_matrix.c */
 void page_matrix(const struct page *p);
-void page_charts(const struct page *p);       /* page.c */
 void page_measurements(const struct page *p); /* page_tables.c */
 void page_details(const struct page *p);
 

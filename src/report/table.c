@@ -32,7 +32,7 @@ static void grid_or_lines(const struct table_options *o, const struct grid *g, c
         lines_add_all(o, INDENT, lines, out);
 }
 
-void table_headline(const struct result *r, const struct table_options *o, struct buf *out)
+static void table_headline(const struct result *r, const struct table_options *o, struct buf *out)
 {
     static report_part_fn *const lines[] = {headline_title, headline_engine, headline_grid,
                                             headline_by, headline_simulated};
@@ -144,7 +144,7 @@ static void add_prefill_row(const struct prefill_row *row, const struct lang *l,
     buf_release(&ttft);
 }
 
-void table_prefill(const struct result *r, const struct table_options *o, struct buf *out)
+static void table_prefill(const struct result *r, const struct table_options *o, struct buf *out)
 {
     struct axes axes;
     struct grid g;
@@ -163,7 +163,7 @@ void table_prefill(const struct result *r, const struct table_options *o, struct
     buf_release(&lines);
 }
 
-void table_insights(const struct result *r, const struct table_options *o, struct buf *out)
+static void table_insights(const struct result *r, const struct table_options *o, struct buf *out)
 {
     struct buf b;
     scratch_init(&b);
@@ -175,7 +175,7 @@ void table_insights(const struct result *r, const struct table_options *o, struc
     buf_release(&b);
 }
 
-void table_remarks(const struct result *r, const struct table_options *o, struct buf *out)
+static void table_remarks(const struct result *r, const struct table_options *o, struct buf *out)
 {
     static report_part_fn *const remarks[] = {remarks_sources, remarks_reasons, remarks_outcomes,
                                               remarks_notes};

@@ -27,12 +27,8 @@ enum { TABLE_MIN_WIDTH = 20 };
 bool table_write(const struct result *r, const struct table_options *o, struct buf *out);
 
 /* Parts of it, each ending with a newline. */
-void table_headline(const struct result *r, const struct table_options *o, struct buf *out);
 void table_setup(const struct result *r, const struct table_options *o, struct buf *out);
-void table_prefill(const struct result *r, const struct table_options *o, struct buf *out);
 void table_matrix(const struct result *r, const struct table_options *o, struct buf *out);
-void table_insights(const struct result *r, const struct table_options *o, struct buf *out);
 void table_measurements(const struct result *r, const struct table_options *o, struct buf *out);
-void table_remarks(const struct result *r, const struct table_options *o, struct buf *out);
 
 #endif

@@ -180,7 +180,7 @@ static const struct api_field model_fields[] = {
     BEST_FIGURES,
 };
 #undef OF
-const struct api_object api_model = TABLE("Model", struct store_model, model_fields, NULL);
+static const struct api_object api_model = TABLE("Model", struct store_model, model_fields, NULL);
 
 #define OF struct store_models
 static const struct api_field models_fields[] = {ROW_LIST(v, n, "models", &api_model, NULL),
@@ -213,7 +213,7 @@ static const struct api_field organization_fields[] = {
     BEST_FIGURES,
 };
 #undef OF
-const struct api_object api_organization =
+static const struct api_object api_organization =
     TABLE("Organization", struct store_organization, organization_fields, NULL);
 
 #define OF struct store_organizations

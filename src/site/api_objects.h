@@ -27,11 +27,10 @@ struct api_checked {
     size_t flag_count;
 };
 
-/* Of api_ranked_rows; store_model, store_models, api_model_detail; store_organization,
- * store_organizations, api_organization_detail; store_hardware, store_hardwares,
- * api_hardware_detail. */
-extern const struct api_object api_board, api_model, api_models, api_model_all, api_organization,
-    api_organizations, api_organization_all, api_hardware, api_hardwares, api_hardware_all;
+/* Of api_ranked_rows; store_models, api_model_detail; store_organizations,
+ * api_organization_detail; store_hardware, store_hardwares, api_hardware_detail. */
+extern const struct api_object api_board, api_models, api_model_all, api_organizations,
+    api_organization_all, api_hardware, api_hardwares, api_hardware_all;
 
 struct api_ranked { /* a row of a board, which knows what it is ranked by */
     enum store_metric metric;

@@ -58,7 +58,6 @@ static const struct api_param run_order = {.name = "order",
 #define FILTER                                                                                     \
     &model, &base, &organization, &hardware, &card, &class, &engine, &quantization, &kind, &user,  \
         &verified
-const struct api_param *const params_none[] = {NULL};
 const struct api_param *const params_runs[] = {FILTER, &run_order, &after, &limit, NULL};
 
 static const struct api_param metric = {.name = "metric",

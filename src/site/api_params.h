@@ -35,20 +35,10 @@ struct api_param {
 };
 
 /* Lists of them end with NULL. */
-extern const struct api_param *const params_none[],
-    *const params_runs[],
-        *const params_board[],
-            *const params_bases[],
-                *const params_organizations[],
-                    *const params_hardware[],
-                        *const params_publish[],
-                            *const params_revise[],
-                                *const params_search[],
-                                    *const params_device[],
-                                        *const params_token[],
-                                            *const params_report[],
-                                                *const params_key[], *const params_setup[],
-                                                                         *const params_calculator[];
+typedef const struct api_param *const api_param_list[];
+extern api_param_list params_runs, params_board, params_bases, params_organizations,
+    params_hardware, params_publish, params_revise, params_search, params_device, params_token,
+    params_report, params_key, params_setup, params_calculator;
 
 /* What stands in a path as {name}; ends with a row without a name. */
 extern const struct api_param params_path[];

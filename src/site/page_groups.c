@@ -19,9 +19,22 @@ static void write_orders(struct frame *f, const char *path)
     put(f, "</ul>\n");
 }
 
-static void begin_table(struct frame *f, enum site_word label, const enum site_word columns[],
-                        size_t count, size_t text_columns)
+static void write_empty(struct frame *f)
 {
+    put(f, "<p class=\"empty\">");
+    put_word(f, SITE_GROUPS_NONE);
+    put(f, "</p>");
+}
+
+/* The head of a table of `n` rows, whose first `text_columns` are words; false: there are none,
+ * which the page says in its place. */
+static bool begin_rows(struct frame *f, size_t n, enum site_word label,
+                       const enum site_word columns[], size_t count, size_t text_columns)
+{
+    if (n == 0) {
+        write_empty(f);
+        return false;
+    }
     put(f, "<div class=\"scroll\" role=\"group\" tabindex=\"0\"");
     html_attr(&f->html, "aria-label", site_word(f->l, label));
     put(f, "><table class=\"rows list\"><thead><tr>");
@@ -34,18 +47,26 @@ static void begin_table(struct frame *f, enum site_word label, const enum site_w
         put(f, "</th>");
     }
     put(f, "</tr></thead>\n<tbody>");
+    return true;
 }
 
-static void end_table(struct frame *f)
+static void end_rows(struct frame *f)
 {
     put(f, "</tbody></table></div>\n");
 }
 
-static void write_empty(struct frame *f)
+/* A page with one list: between these two stands its table. */
+static void begin_list(struct frame *f, const char *path, enum site_word title, enum site_word lead)
 {
-    put(f, "<p class=\"empty\">");
-    put_word(f, SITE_GROUPS_NONE);
-    put(f, "</p>");
+    frame_begin(f, site_word(f->l, title));
+    frame_heading(f, site_word(f->l, title), site_word(f->l, lead));
+    write_orders(f, path);
+}
+
+static void end_list(struct frame *f, const char *path, const char *next)
+{
+    put_pager(f, path, next);
+    frame_end(f);
 }
 
 static void write_speeds(struct frame *f, int64_t runs, double single, double total, int64_t last)
@@ -98,7 +119,8 @@ static void write_bases(struct frame *f, const struct store_models *bases)
         SITE_COLUMN_MODEL,        SITE_COLUMN_ORGANIZATION, SITE_COLUMN_VARIANTS, SITE_COLUMN_RUNS,
         SITE_METRIC_SINGLE_BRIEF, SITE_METRIC_TOTAL_BRIEF,  SITE_COLUMN_LAST,
     };
-    begin_table(f, SITE_MODELS_TITLE, columns, ARRAY_LEN(columns), 2);
+    if (!begin_rows(f, bases->n, SITE_MODELS_TITLE, columns, ARRAY_LEN(columns), 2))
+        return;
     for (size_t i = 0; i < bases->n; i++) {
         const struct store_model *m = &bases->v[i];
         put(f, "<tr><td class=\"text\">");
@@ -115,20 +137,14 @@ static void write_bases(struct frame *f, const struct store_models *bases)
         put(f, "</td>");
         write_speeds(f, m->run_count, m->single_tok_s, m->total_tok_s, m->last_run_ms);
     }
-    end_table(f);
+    end_rows(f);
 }
 
 void page_models_write(struct frame *f, const struct models_page *p)
 {
-    frame_begin(f, site_word(f->l, SITE_MODELS_TITLE));
-    frame_heading(f, site_word(f->l, SITE_MODELS_TITLE), site_word(f->l, SITE_MODELS_LEAD));
-    write_orders(f, "/models");
-    if (p->bases.n > 0)
-        write_bases(f, &p->bases);
-    else
-        write_empty(f);
-    put_pager(f, "/models", p->bases.next);
-    frame_end(f);
+    begin_list(f, "/models", SITE_MODELS_TITLE, SITE_MODELS_LEAD);
+    write_bases(f, &p->bases);
+    end_list(f, "/models", p->bases.next);
 }
 
 static void write_members(struct frame *f, const struct model_page *p)
@@ -137,9 +153,8 @@ static void write_members(struct frame *f, const struct model_page *p)
         SITE_COLUMN_REPACKAGING, SITE_COLUMN_RUNS, SITE_METRIC_SINGLE_BRIEF,
         SITE_METRIC_TOTAL_BRIEF, SITE_COLUMN_LAST,
     };
-    put(f, "<section>");
-    write_heading(f, SITE_MODEL_MEMBERS);
-    begin_table(f, SITE_MODEL_MEMBERS, columns, ARRAY_LEN(columns), 1);
+    if (!begin_rows(f, p->members.n, SITE_MODEL_MEMBERS, columns, ARRAY_LEN(columns), 1))
+        return;
     for (size_t i = 0; i < p->members.n; i++) {
         const struct store_model *m = &p->members.v[i];
         put(f, "<tr><td class=\"text\"><a href=\"");
@@ -152,8 +167,7 @@ static void write_members(struct frame *f, const struct model_page *p)
         put(f, "</a></td>");
         write_speeds(f, m->run_count, m->single_tok_s, m->total_tok_s, m->last_run_ms);
     }
-    end_table(f);
-    put(f, "</section>\n");
+    end_rows(f);
 }
 
 void page_model_write(struct frame *f, const struct model_page *p)
@@ -179,29 +193,26 @@ void page_model_write(struct frame *f, const struct model_page *p)
     write_best(f, STORE_SINGLE, &p->best[0]);
     write_best(f, STORE_TOTAL, &p->best[1]);
     write_best(f, STORE_PREFILL, &p->best[2]);
+    put(f, "<section>");
+    write_heading(f, SITE_MODEL_MEMBERS);
     write_members(f, p);
+    put(f, "</section>\n");
     write_runs(f, &p->runs);
     frame_end(f);
 }
 
 /* ---- organizations --------------------------------------------------------------------------- */
 
-void page_organizations_write(struct frame *f, const struct organizations_page *p)
+static void write_organizations(struct frame *f, const struct store_organizations *rows)
 {
     static const enum site_word columns[] = {
         SITE_COLUMN_ORGANIZATION, SITE_COLUMN_MODELS,      SITE_COLUMN_RUNS,
         SITE_METRIC_SINGLE_BRIEF, SITE_METRIC_TOTAL_BRIEF, SITE_COLUMN_LAST,
     };
-    frame_begin(f, site_word(f->l, SITE_ORGANIZATIONS_TITLE));
-    frame_heading(f, site_word(f->l, SITE_ORGANIZATIONS_TITLE),
-                  site_word(f->l, SITE_ORGANIZATIONS_LEAD));
-    write_orders(f, "/organizations");
-    if (p->rows.n == 0)
-        write_empty(f);
-    else
-        begin_table(f, SITE_ORGANIZATIONS_TITLE, columns, ARRAY_LEN(columns), 1);
-    for (size_t i = 0; i < p->rows.n; i++) {
-        const struct store_organization *o = &p->rows.v[i];
+    if (!begin_rows(f, rows->n, SITE_ORGANIZATIONS_TITLE, columns, ARRAY_LEN(columns), 1))
+        return;
+    for (size_t i = 0; i < rows->n; i++) {
+        const struct store_organization *o = &rows->v[i];
         put(f, "<tr><td class=\"text\">");
         put_link(f, "/organizations", o->name);
         put_text(f, o->name);
@@ -210,10 +221,14 @@ void page_organizations_write(struct frame *f, const struct organizations_page *
         put(f, "</td>");
         write_speeds(f, o->run_count, o->single_tok_s, o->total_tok_s, o->last_run_ms);
     }
-    if (p->rows.n > 0)
-        end_table(f);
-    put_pager(f, "/organizations", p->rows.next);
-    frame_end(f);
+    end_rows(f);
+}
+
+void page_organizations_write(struct frame *f, const struct organizations_page *p)
+{
+    begin_list(f, "/organizations", SITE_ORGANIZATIONS_TITLE, SITE_ORGANIZATIONS_LEAD);
+    write_organizations(f, &p->rows);
+    end_list(f, "/organizations", p->rows.next);
 }
 
 void page_organization_write(struct frame *f, const struct organization_page *p)
@@ -236,7 +251,8 @@ static void write_hardwares(struct frame *f, const struct store_hardwares *rows)
         SITE_COLUMN_HARDWARE,     SITE_FILTER_CLASS,       SITE_COLUMN_RUNS,
         SITE_METRIC_SINGLE_BRIEF, SITE_METRIC_TOTAL_BRIEF, SITE_COLUMN_LAST,
     };
-    begin_table(f, SITE_HARDWARE_TITLE, columns, ARRAY_LEN(columns), 2);
+    if (!begin_rows(f, rows->n, SITE_HARDWARE_TITLE, columns, ARRAY_LEN(columns), 2))
+        return;
     for (size_t i = 0; i < rows->n; i++) {
         const struct store_hardware *h = &rows->v[i];
         put(f, "<tr><td class=\"text\">");
@@ -247,20 +263,14 @@ static void write_hardwares(struct frame *f, const struct store_hardwares *rows)
         put(f, "</td>");
         write_speeds(f, h->run_count, h->single_tok_s, h->total_tok_s, h->last_run_ms);
     }
-    end_table(f);
+    end_rows(f);
 }
 
 void page_hardwares_write(struct frame *f, const struct hardwares_page *p)
 {
-    frame_begin(f, site_word(f->l, SITE_HARDWARE_TITLE));
-    frame_heading(f, site_word(f->l, SITE_HARDWARE_TITLE), site_word(f->l, SITE_HARDWARE_LEAD));
-    write_orders(f, "/hardware");
-    if (p->rows.n > 0)
-        write_hardwares(f, &p->rows);
-    else
-        write_empty(f);
-    put_pager(f, "/hardware", p->rows.next);
-    frame_end(f);
+    begin_list(f, "/hardware", SITE_HARDWARE_TITLE, SITE_HARDWARE_LEAD);
+    write_hardwares(f, &p->rows);
+    end_list(f, "/hardware", p->rows.next);
 }
 
 /* The command that gave the fastest runs, to copy. */

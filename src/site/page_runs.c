@@ -73,7 +73,8 @@ static void write_square(struct frame *f, const struct small_axes *a, const stru
     }
 }
 
-void put_small_matrix(struct frame *f, const struct store_cells *cells)
+/* The matrix as a picture of small squares. */
+static void put_small_matrix(struct frame *f, const struct store_cells *cells)
 {
     struct small_axes a;
     char least[NUM_TEXT_MAX], most[NUM_TEXT_MAX];

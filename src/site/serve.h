@@ -109,8 +109,6 @@ bool serve_board_of(const struct visit *v, struct store_board *ret, struct err *
 
 /* A run that this visitor may see; else the answer is 404. */
 bool serve_find_run(struct visit *v, const char *uid, struct store_run *ret);
-/* Its document as a result; *ret is to be released. */
-bool serve_load_result(struct visit *v, const char *uid, struct result *ret);
 
 /* The dashboard, with a new key to show or a problem; either may be NULL. */
 void serve_show_dashboard(struct visit *v, const char *new_key, const char *problem, int status);

@@ -41,7 +41,8 @@ bool serve_find_run(struct visit *v, const char *uid, struct store_run *ret)
 
 enum { HEAVY_FROM = 1 << 20 }; /* bytes of a document */
 
-bool serve_load_result(struct visit *v, const char *uid, struct result *ret)
+/* Its document as a result; *ret is to be released. */
+static bool load_result(struct visit *v, const char *uid, struct result *ret)
 {
     struct buf document;
     buf_init(&document, RESULT_MAX_BYTES);
@@ -77,7 +78,7 @@ void serve_run_card(struct visit *v)
     struct store_run run;
     struct result result;
     char *uid = arena_strndup(&v->arena, name, strlen(name) - (sizeof end - 1));
-    if (!serve_find_run(v, uid, &run) || !serve_load_result(v, uid, &result))
+    if (!serve_find_run(v, uid, &run) || !load_result(v, uid, &result))
         return;
     const char *warning =
         run.state == STORE_RUN_FLAGGED ? site_word(v->lang, SITE_SHARE_FLAGGED) : NULL;
@@ -99,7 +100,7 @@ void serve_run(struct visit *v)
         visit_fail_err(v, &v->err);
         return;
     }
-    if (!serve_load_result(v, p.run.uid, &result))
+    if (!load_result(v, p.run.uid, &result))
         return;
     p.result = &result;
     p.own = v->signed_in && v->user.id == p.run.owner;
@@ -154,8 +155,7 @@ static bool add_run(struct visit *v, struct compare_page *p, const char *uid)
         visit_fail(v, 400, "invalid", site_word(v->lang, SITE_COMPARE_MANY), "run");
         return false;
     }
-    if (!serve_find_run(v, uid, &p->runs[p->count]) ||
-        !serve_load_result(v, uid, &p->results[p->count]))
+    if (!serve_find_run(v, uid, &p->runs[p->count]) || !load_result(v, uid, &p->results[p->count]))
         return false;
     p->count++;
     return true;
@@ -244,7 +244,7 @@ void serve_calculator(struct visit *v)
         return;
     }
     if (uid) {
-        if (!serve_find_run(v, uid, &run) || !serve_load_result(v, uid, &measured))
+        if (!serve_find_run(v, uid, &run) || !load_result(v, uid, &measured))
             return;
         p.measured = &measured;
         p.measured_uid = run.uid;

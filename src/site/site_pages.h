@@ -23,9 +23,6 @@ void put_run_badges(struct frame *f, const struct store_run *run);
 /* The mark of a flagged run, wherever one of its figures stands; nothing for others. */
 void put_flag_mark(struct frame *f, const struct store_run *run);
 
-/* The matrix as a picture of small squares. */
-void put_small_matrix(struct frame *f, const struct store_cells *cells);
-
 /* What narrows a list, as a form of selects. */
 struct filter_form {
     const char *path;                             /* of the page: "/runs" */

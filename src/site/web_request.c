@@ -188,7 +188,7 @@ static bool parse_pair(struct params *p, const char *text, size_t n, struct err 
     return true;
 }
 
-bool params_parse(struct params *p, const char *text, size_t n, struct err *err)
+static bool params_parse(struct params *p, const char *text, size_t n, struct err *err)
 {
     for (size_t at = 0; at < n;) {
         const char *end = memchr(text + at, '&', n - at);

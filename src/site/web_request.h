@@ -93,7 +93,6 @@ bool request_has_type(const struct request *r, const char *type);
 /* Parameters. */
 void params_release(struct params *p);
 void params_add(struct params *p, const char *name, const char *value);
-bool params_parse(struct params *p, const char *text, size_t n, struct err *err) ATTR_CHECK;
 const struct param *params_find(const struct params *p, const char *name); /* NULL: not there */
 const char *params_get(const struct params *p, const char *name); /* "" when it is not there */
 bool params_int(const struct params *p, const char *name, int64_t *ret); /* a whole number */

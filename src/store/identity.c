@@ -43,7 +43,8 @@ static char *lower(struct arena *a, const char *s)
     return out;
 }
 
-char *identity_slug(struct arena *a, const char *text)
+/* Lower-case letters, digits and dots; dashes between. Bytes of other scripts stay. */
+static char *slug(struct arena *a, const char *text)
 {
     char *out = lower(a, text), *to = out;
 
@@ -386,7 +387,7 @@ static char *slug_of(struct arena *a, const char *class, const char *title)
     for (size_t i = 0; i < ARRAY_LEN(prefixes); i++)
         if (strcmp(class, prefixes[i][0]) == 0)
             prefix = prefixes[i][1];
-    return arena_printf(a, "%s%s", prefix, identity_slug(a, title));
+    return arena_printf(a, "%s%s", prefix, slug(a, title));
 }
 
 static void name_cards(const struct cards *cards, size_t n, struct arena *a,

@@ -29,7 +29,4 @@ void identity_of_name(const char *name, struct arena *a, struct model_identity *
 /* Valid UTF-8 of at most IDENTITY_NAME_MAX bytes, white space trimmed and single. */
 char *identity_tidy(struct arena *a, const char *text);
 
-/* Lower-case letters, digits and dots; dashes between. Bytes of other scripts stay. */
-char *identity_slug(struct arena *a, const char *text);
-
 #endif

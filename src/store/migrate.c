@@ -22,7 +22,8 @@ static const struct {
     {"@clustered", "STRICT, WITHOUT ROWID", ""},
 };
 
-void migration_sql(const struct migration *m, enum db_kind kind, struct buf *out)
+/* The step's SQL for this database: @words replaced. */
+static void migration_sql(const struct migration *m, enum db_kind kind, struct buf *out)
 {
     const char *p = kind == DB_SQLITE ? m->sqlite : m->postgres;
 

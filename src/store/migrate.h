@@ -25,7 +25,4 @@ bool migrate_to(struct db *db, int version, bool allowed, int64_t now_ms,
 /* Fails unless the database's history is this program's, whole. */
 bool migrate_check(struct db *db, struct err *err) ATTR_CHECK;
 
-/* The step's SQL for this database: @words replaced. */
-void migration_sql(const struct migration *m, enum db_kind kind, struct buf *out);
-
 #endif

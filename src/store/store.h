@@ -163,7 +163,6 @@ bool store_session_create(struct store *s, int64_t user, int64_t lifetime_ms,
 bool store_session_find(struct store *s, const char *token, struct arena *a,
                         struct store_session *ret, struct err *err) ATTR_CHECK; /* ERR_DENIED */
 bool store_session_end(struct store *s, const char *token, struct err *err) ATTR_CHECK;
-bool store_session_end_all(struct store *s, int64_t user, struct err *err) ATTR_CHECK;
 
 /* ---- API keys -------------------------------------------------------------------------------- */
 
@@ -476,8 +475,6 @@ bool store_base_get(struct store *s, const char *name, struct arena *a, struct s
 /* Its members, most runs first, STORE_PAGE_MAX at most. */
 bool store_base_models(struct store *s, const char *base, struct arena *a, struct store_models *ret,
                        struct err *err) ATTR_CHECK;
-bool store_model_get(struct store *s, const char *name, struct arena *a, struct store_model *ret,
-                     struct err *err) ATTR_CHECK;
 /* A moderator's word on what a model is made from. */
 bool store_model_set_base(struct store *s, const char *name, const char *base,
                           struct err *err) ATTR_CHECK;

@@ -6,11 +6,25 @@
 #include "store/identity.h"
 #include "store/store_parts.h"
 
-/* Orders of a list of groups whose table is t: how it goes on, how it is sorted. By name the
- * cursor's row is looked up, since a name does not fit into a cursor. */
-struct order_sql {
-    const char *after, *by;
-    bool by_score;
+/* What every group has; the id and the figures of a cursor come first. */
+struct group {
+    int64_t id, run_count, last_run_ms;
+    double single, total;
+};
+#define GROUP_COLUMNS "t.id, t.run_count, t.single, t.total, t.last_run_ms"
+
+/* How one kind of group, whose table is t, is read, listed and found. */
+struct group_kind {
+    const char *thing; /* in errors */
+    uint32_t list;     /* the number of its lists, in cursors */
+    const char *select;
+    size_t row_bytes; /* of what `read` writes: columns behind those of the group, into `ret` */
+    void (*read)(struct db_rows *rows, struct arena *a, const struct group *g, void *ret);
+    const char *narrowed[2]; /* conditions that a list may have; a value each */
+    struct group_order {
+        const char *after, *by; /* how the list goes on, how it is sorted */
+        bool by_score;          /* else the cursor's row is looked up: no name fits into a cursor */
+    } orders[STORE_BY_SPEED + 1];
 };
 
 #define ORDER_BY_COLUMN(column)                                                                    \
@@ -28,36 +42,100 @@ struct order_sql {
         [STORE_BY_SPEED] = ORDER_BY_COLUMN("single"),                                              \
     }
 
-static const struct order_sql base_orders[] = ORDERS("base", "name"),
-                              organization_orders[] = ORDERS("organization", "name"),
-                              hardware_orders[] = ORDERS("hardware", "slug");
-
-static void add_order(struct db_pieces *p, const struct order_sql *o, const struct pager *pager)
+static double figure(double v)
 {
-    const struct db_value after[] = {db_real(pager->score), db_int(pager->id)};
-    const struct db_value limit = pager_limit(pager);
-
-    if (pager->begun && o->by_score)
-        db_pieces_add(p, o->after, after, 2);
-    else if (pager->begun)
-        db_pieces_add(p, o->after, after + 1, 1);
-    db_pieces_add(p, o->by, &limit, 1);
+    return v > 0 ? v : (double)NAN;
 }
 
-/* What every group has; the id and the figures of a cursor come first. */
-struct group {
-    int64_t id, run_count, last_run_ms;
-    double single, total;
-};
-#define GROUP_COLUMNS "t.id, t.run_count, t.single, t.total, t.last_run_ms"
+static void read_base(struct db_rows *rows, struct arena *a, const struct group *g, void *ret)
+{
+    struct store_model *m = ret;
 
-static void read_group(struct db_rows *rows, struct group *g)
+    *m = (struct store_model){.run_count = g->run_count,
+                              .single_tok_s = figure(g->single),
+                              .total_tok_s = figure(g->total),
+                              .last_run_ms = g->last_run_ms};
+    m->name = db_get_text(rows, a);
+    m->base = db_get_text(rows, a);
+    m->variant_count = db_get_int(rows);
+    m->organization = db_get_text(rows, a);
+}
+
+static void read_organization(struct db_rows *rows, struct arena *a, const struct group *g,
+                              void *ret)
+{
+    struct store_organization *o = ret;
+
+    *o = (struct store_organization){.run_count = g->run_count,
+                                     .single_tok_s = figure(g->single),
+                                     .total_tok_s = figure(g->total),
+                                     .last_run_ms = g->last_run_ms};
+    o->name = db_get_text(rows, a);
+    o->model_count = db_get_int(rows);
+}
+
+static void read_hardware(struct db_rows *rows, struct arena *a, const struct group *g, void *ret)
+{
+    struct store_hardware *h = ret;
+
+    *h = (struct store_hardware){.run_count = g->run_count,
+                                 .single_tok_s = figure(g->single),
+                                 .total_tok_s = figure(g->total),
+                                 .last_run_ms = g->last_run_ms};
+    h->slug = db_get_text(rows, a);
+    h->title = db_get_text(rows, a);
+    h->class = db_get_text(rows, a);
+    h->name = db_get_text(rows, a);
+    h->card = db_get_text(rows, a);
+    h->count = (int)db_get_int(rows);
+    h->memory_gb = (int)db_get_int(rows);
+}
+
+static const struct group_kind bases = {
+    .thing = "model",
+    .list = 4,
+    .select = "SELECT " GROUP_COLUMNS
+              ", t.name, t.name, (SELECT COUNT(*) FROM model x WHERE x.base_id = t.id AND "
+              "x.run_count > 0), (SELECT o.name FROM model y JOIN organization o ON o.id = "
+              "y.organization_id WHERE y.base_id = t.id AND y.name = t.name) FROM base t",
+    .row_bytes = sizeof(struct store_model),
+    .read = read_base,
+    .narrowed = {" AND t.id IN (SELECT m.base_id FROM model m JOIN organization z ON z.id = "
+                 "m.organization_id WHERE z.key = ? AND m.run_count > 0)"},
+    .orders = ORDERS("base", "name"),
+};
+
+static const struct group_kind organizations = {
+    .thing = "organization",
+    .list = 5,
+    .select = "SELECT " GROUP_COLUMNS
+              ", t.name, (SELECT COUNT(*) FROM model x WHERE x.organization_id = t.id AND "
+              "x.run_count > 0) FROM organization t",
+    .row_bytes = sizeof(struct store_organization),
+    .read = read_organization,
+    .orders = ORDERS("organization", "name"),
+};
+
+static const struct group_kind hardwares = {
+    .thing = "hardware",
+    .list = 6,
+    .select = "SELECT " GROUP_COLUMNS
+              ", t.slug, t.title, t.class, t.name, t.card, t.gpus, t.memory_gb FROM hardware t",
+    .row_bytes = sizeof(struct store_hardware),
+    .read = read_hardware,
+    .narrowed = {" AND t.class = ?", " AND t.card = ?"},
+    .orders = ORDERS("hardware", "slug"),
+};
+
+static void read_group(struct db_rows *rows, const struct group_kind *kind, struct arena *a,
+                       struct group *g, void *ret)
 {
     g->id = db_get_int(rows);
     g->run_count = db_get_int(rows);
     g->single = db_get_real(rows);
     g->total = db_get_real(rows);
     g->last_run_ms = db_get_int(rows);
+    kind->read(rows, a, g, ret);
 }
 
 static double score_of(const struct group *g, enum store_group_order order)
@@ -71,112 +149,124 @@ static double score_of(const struct group *g, enum store_group_order order)
     return 0;
 }
 
-static double figure(double v)
+/* Which page of which list: `names` narrow it, or are NULL. */
+struct group_list {
+    const struct group_kind *kind;
+    enum store_group_order order;
+    const char *names[2];
+    const struct store_page *page;
+};
+
+static bool query_list(struct store *s, const struct group_list *l, const struct pager *pager,
+                       struct db_rows *rows, struct err *err)
 {
-    return v > 0 ? v : (double)NAN;
+    const struct group_order *order = &l->kind->orders[l->order];
+    const struct db_value after[] = {db_real(pager->score), db_int(pager->id)};
+    const struct db_value limit = pager_limit(pager);
+    struct db_pieces p;
+
+    db_pieces_init(&p);
+    db_pieces_add(&p, l->kind->select, NULL, 0);
+    DB_ADD(&p, " WHERE t.run_count > 0");
+    for (size_t i = 0; i < ARRAY_LEN(l->names); i++) {
+        const struct db_value name = db_text(l->names[i]);
+        if (l->names[i])
+            db_pieces_add(&p, l->kind->narrowed[i], &name, 1);
+    }
+    if (pager->begun && order->by_score)
+        db_pieces_add(&p, order->after, after, 2);
+    else if (pager->begun)
+        db_pieces_add(&p, order->after, after + 1, 1);
+    db_pieces_add(&p, order->by, &limit, 1);
+    bool fine = db_pieces_query(s->db, &p, rows, err);
+    db_pieces_release(&p);
+    return fine;
+}
+
+/* The rows in the arena, NULL: it failed. */
+static void *read_list(struct store *s, const struct group_list *l, struct arena *a, size_t *ret_n,
+                       char next[STORE_CURSOR_MAX], struct err *err)
+{
+    struct pager pager;
+    struct db_rows rows;
+    struct group g = {0};
+    size_t n = 0;
+    uint32_t hash = l->kind->list * 16 + (uint32_t)l->order;
+
+    hash = pager_hash(pager_hash(hash, l->names[0]), l->names[1]);
+    if (!pager_init(&pager, l->page, hash, err) || !query_list(s, l, &pager, &rows, err))
+        return NULL;
+    char *v = arena_array(a, (size_t)pager.limit, l->kind->row_bytes);
+    for (; n < (size_t)pager.limit && db_next(&rows); n++)
+        read_group(&rows, l->kind, a, &g, v + n * l->kind->row_bytes);
+    next[0] = '\0';
+    if (n > 0 && db_next(&rows))
+        pager_next(&pager, score_of(&g, l->order), g.id, next);
+    if (!db_end(&rows, err))
+        return NULL;
+    *ret_n = n;
+    return v;
+}
+
+/* The one of this key, which `where` compares; `name` is what it is called in the error. */
+static bool read_one(struct store *s, const struct group_kind *kind, const char *where,
+                     struct db_value key, const char *name, struct arena *a, void *ret,
+                     struct err *err)
+{
+    struct db_rows rows;
+    struct db_pieces p;
+    struct group g;
+    void *row = arena_alloc(a, kind->row_bytes);
+
+    db_pieces_init(&p);
+    db_pieces_add(&p, kind->select, NULL, 0);
+    db_pieces_add(&p, where, &key, 1);
+    bool fine = db_pieces_query(s->db, &p, &rows, err);
+    db_pieces_release(&p);
+    if (!fine)
+        return false;
+    bool found = db_next(&rows);
+    if (found)
+        read_group(&rows, kind, a, &g, row);
+    if (!db_end(&rows, err))
+        return false;
+    if (!found)
+        return store_no_such(err, kind->thing, name);
+    memcpy(ret, row, kind->row_bytes);
+    return true;
 }
 
 /* ---- models ---- */
-
-#define BASE_SELECT                                                                                \
-    "SELECT " GROUP_COLUMNS ", t.name, t.name, (SELECT COUNT(*) FROM model x WHERE x.base_id = "   \
-    "t.id AND x.run_count > 0), (SELECT o.name FROM model y JOIN organization o ON o.id = "        \
-    "y.organization_id WHERE y.base_id = t.id AND y.name = t.name) FROM base t"
-#define MODEL_SELECT                                                                               \
-    "SELECT " GROUP_COLUMNS ", t.name, g.name, 1, o.name FROM model t JOIN base g ON g.id = "      \
-    "t.base_id LEFT JOIN organization o ON o.id = t.organization_id"
-
-static void read_model(struct db_rows *rows, struct arena *a, struct group *g,
-                       struct store_model *ret)
-{
-    read_group(rows, g);
-    ret->run_count = g->run_count;
-    ret->single_tok_s = figure(g->single);
-    ret->total_tok_s = figure(g->total);
-    ret->last_run_ms = g->last_run_ms;
-    ret->name = db_get_text(rows, a);
-    ret->base = db_get_text(rows, a);
-    ret->variant_count = db_get_int(rows);
-    ret->organization = db_get_text(rows, a);
-}
-
-static uint32_t list_hash(uint32_t list, enum store_group_order order, const char *first,
-                          const char *second)
-{
-    return pager_hash(pager_hash(list * 16 + (uint32_t)order, first), second);
-}
 
 bool store_bases(struct store *s, const char *organization, enum store_group_order order,
                  const struct store_page *page, struct arena *a, struct store_models *ret,
                  struct err *err)
 {
-    struct pager pager;
-    struct db_pieces p;
-    struct db_rows rows;
-    struct group g = {0};
-    struct store_models list = {0};
+    const struct group_list list = {
+        .kind = &bases,
+        .order = order,
+        .names = {organization ? store_key_of(a, organization) : NULL},
+        .page = page,
+    };
+    struct store_models models;
 
-    if (!pager_init(&pager, page, list_hash(4, order, organization, NULL), err))
+    models.v = read_list(s, &list, a, &models.n, models.next, err);
+    if (!models.v)
         return false;
-    db_pieces_init(&p);
-    DB_ADD(&p, BASE_SELECT " WHERE t.run_count > 0");
-    if (organization)
-        DB_ADD(&p,
-               " AND t.id IN (SELECT m.base_id FROM model m JOIN organization z ON z.id = "
-               "m.organization_id WHERE z.key = ? AND m.run_count > 0)",
-               db_text(store_key_of(a, organization)));
-    add_order(&p, &base_orders[order], &pager);
-    bool fine = db_pieces_query(s->db, &p, &rows, err);
-    db_pieces_release(&p);
-    if (!fine)
-        return false;
-    READ_ALL(&rows, a, &list, pager.limit, read_model(&rows, a, &g, &list.v[list.n]));
-    if (list.n > 0 && db_next(&rows))
-        pager_next(&pager, score_of(&g, order), g.id, list.next);
-    if (!db_end(&rows, err))
-        return false;
-    *ret = list;
-    return true;
-}
-
-static bool one_model(struct db_rows *rows, const char *name, struct arena *a,
-                      struct store_model *ret, struct err *err)
-{
-    struct group g;
-    struct store_model model = {0};
-    bool found = db_next(rows);
-
-    if (found)
-        read_model(rows, a, &g, &model);
-    if (!db_end(rows, err))
-        return false;
-    if (!found)
-        return store_no_such(err, "model", name);
-    *ret = model;
+    *ret = models;
     return true;
 }
 
 bool store_base_get(struct store *s, const char *name, struct arena *a, struct store_model *ret,
                     struct err *err)
 {
-    struct db_rows rows;
     int64_t id;
 
     return find_base(s, name, &id, err) &&
-           DB_QUERY(s->db, &rows, err, BASE_SELECT " WHERE t.id = ?", db_int(id)) &&
-           one_model(&rows, name, a, ret, err);
+           read_one(s, &bases, " WHERE t.id = ?", db_int(id), name, a, ret, err);
 }
 
-bool store_model_get(struct store *s, const char *name, struct arena *a, struct store_model *ret,
-                     struct err *err)
-{
-    struct db_rows rows;
-
-    return DB_QUERY(s->db, &rows, err, MODEL_SELECT " WHERE t.key = ?",
-                    db_text(store_key_of(a, name))) &&
-           one_model(&rows, name, a, ret, err);
-}
-
+/* A member has the columns of a base. */
 bool store_base_models(struct store *s, const char *base, struct arena *a, struct store_models *ret,
                        struct err *err)
 {
@@ -187,11 +277,13 @@ bool store_base_models(struct store *s, const char *base, struct arena *a, struc
 
     if (!find_base(s, base, &id, err) ||
         !DB_QUERY(s->db, &rows, err,
-                  MODEL_SELECT " WHERE t.base_id = ? AND t.run_count > 0 "
-                               "ORDER BY t.run_count DESC, t.id LIMIT ?",
+                  "SELECT " GROUP_COLUMNS
+                  ", t.name, g.name, 1, o.name FROM model t JOIN base g ON g.id = t.base_id "
+                  "LEFT JOIN organization o ON o.id = t.organization_id WHERE t.base_id = ? AND "
+                  "t.run_count > 0 ORDER BY t.run_count DESC, t.id LIMIT ?",
                   db_int(id), db_int(STORE_PAGE_MAX)))
         return false;
-    READ_ALL(&rows, a, &list, STORE_PAGE_MAX, read_model(&rows, a, &g, &list.v[list.n]));
+    READ_ALL(&rows, a, &list, STORE_PAGE_MAX, read_group(&rows, &bases, a, &g, &list.v[list.n]));
     if (!db_end(&rows, err))
         return false;
     *ret = list;
@@ -200,52 +292,14 @@ bool store_base_models(struct store *s, const char *base, struct arena *a, struc
 
 /* ---- a moderator's word on a group ---- */
 
-#define SUM_OF_MODELS(what) "(SELECT " what " FROM model m WHERE m.base_id = base.id)"
-
 static bool sum_up_base(struct store *s, int64_t base, struct err *err)
 {
-    return DB_RUN(
-               s->db, err,
-               "UPDATE base SET run_count = " SUM_OF_MODELS(
-                   "COALESCE(SUM(m.run_count), 0)") ", "
-                                                    "singl"
-                                                    "e "
-                                                    "="
-                                                    " " SUM_OF_MODELS("COALESCE(MAX(m.single), 0)") ", total = " SUM_OF_MODELS(
-                                                        "C"
-                                                        "O"
-                                                        "A"
-                                                        "L"
-                                                        "E"
-                                                        "S"
-                                                        "C"
-                                                        "E"
-                                                        "("
-                                                        "M"
-                                                        "A"
-                                                        "X"
-                                                        "("
-                                                        "m"
-                                                        "."
-                                                        "t"
-                                                        "o"
-                                                        "t"
-                                                        "a"
-                                                        "l"
-                                                        ")"
-                                                        ","
-                                                        " "
-                                                        "0"
-                                                        ")") ", last_run_ms = " SUM_OF_MODELS("COAL"
-                                                                                              "ESCE"
-                                                                                              "(MAX"
-                                                                                              "(m."
-                                                                                              "last"
-                                                                                              "_run"
-                                                                                              "_ms)"
-                                                                                              ", "
-                                                                                              "0)") " WHERE id = ?",
-               db_int(base)) &&
+    return DB_RUN(s->db, err,
+                  "UPDATE base SET (run_count, single, total, last_run_ms) = (SELECT "
+                  "COALESCE(SUM(m.run_count), 0), COALESCE(MAX(m.single), 0), "
+                  "COALESCE(MAX(m.total), 0), COALESCE(MAX(m.last_run_ms), 0) "
+                  "FROM model m WHERE m.base_id = base.id) WHERE id = ?",
+                  db_int(base)) &&
            DB_RUN(s->db, err, "DELETE FROM best WHERE base_id = ?", db_int(base)) &&
            DB_RUN(s->db, err,
                   "INSERT INTO best (base_id, hardware_id, point_id, score, run_id) "
@@ -314,146 +368,48 @@ bool store_model_set_base(struct store *s, const char *name, const char *base, s
     return fine;
 }
 
-/* ---- organizations ---- */
-
-#define ORGANIZATION_SELECT                                                                        \
-    "SELECT " GROUP_COLUMNS ", t.name, (SELECT COUNT(*) FROM model x WHERE x.organization_id = "   \
-    "t.id AND x.run_count > 0) FROM organization t"
-
-static void read_organization(struct db_rows *rows, struct arena *a, struct group *g,
-                              struct store_organization *ret)
-{
-    read_group(rows, g);
-    ret->run_count = g->run_count;
-    ret->single_tok_s = figure(g->single);
-    ret->total_tok_s = figure(g->total);
-    ret->last_run_ms = g->last_run_ms;
-    ret->name = db_get_text(rows, a);
-    ret->model_count = db_get_int(rows);
-}
+/* ---- organizations and hardware ---- */
 
 bool store_organizations(struct store *s, enum store_group_order order,
                          const struct store_page *page, struct arena *a,
                          struct store_organizations *ret, struct err *err)
 {
-    struct pager pager;
-    struct db_pieces p;
-    struct db_rows rows;
-    struct group g = {0};
-    struct store_organizations list = {0};
+    const struct group_list list = {.kind = &organizations, .order = order, .page = page};
+    struct store_organizations found;
 
-    if (!pager_init(&pager, page, list_hash(5, order, NULL, NULL), err))
+    found.v = read_list(s, &list, a, &found.n, found.next, err);
+    if (!found.v)
         return false;
-    db_pieces_init(&p);
-    DB_ADD(&p, ORGANIZATION_SELECT " WHERE t.run_count > 0");
-    add_order(&p, &organization_orders[order], &pager);
-    bool fine = db_pieces_query(s->db, &p, &rows, err);
-    db_pieces_release(&p);
-    if (!fine)
-        return false;
-    READ_ALL(&rows, a, &list, pager.limit, read_organization(&rows, a, &g, &list.v[list.n]));
-    if (list.n > 0 && db_next(&rows))
-        pager_next(&pager, score_of(&g, order), g.id, list.next);
-    if (!db_end(&rows, err))
-        return false;
-    *ret = list;
+    *ret = found;
     return true;
 }
 
 bool store_organization_get(struct store *s, const char *name, struct arena *a,
                             struct store_organization *ret, struct err *err)
 {
-    struct db_rows rows;
-    struct group g;
-    struct store_organization organization = {0};
-
-    if (!DB_QUERY(s->db, &rows, err, ORGANIZATION_SELECT " WHERE t.key = ?",
-                  db_text(store_key_of(a, name))))
-        return false;
-    bool found = db_next(&rows);
-    if (found)
-        read_organization(&rows, a, &g, &organization);
-    if (!db_end(&rows, err))
-        return false;
-    if (!found)
-        return store_no_such(err, "organization", name);
-    *ret = organization;
-    return true;
-}
-
-/* ---- hardware ---- */
-
-#define HARDWARE_SELECT                                                                            \
-    "SELECT " GROUP_COLUMNS ", t.slug, t.title, t.class, t.name, t.card, t.gpus, t.memory_gb "     \
-    "FROM hardware t"
-
-static void read_hardware(struct db_rows *rows, struct arena *a, struct group *g,
-                          struct store_hardware *ret)
-{
-    read_group(rows, g);
-    ret->run_count = g->run_count;
-    ret->single_tok_s = figure(g->single);
-    ret->total_tok_s = figure(g->total);
-    ret->last_run_ms = g->last_run_ms;
-    ret->slug = db_get_text(rows, a);
-    ret->title = db_get_text(rows, a);
-    ret->class = db_get_text(rows, a);
-    ret->name = db_get_text(rows, a);
-    ret->card = db_get_text(rows, a);
-    ret->count = (int)db_get_int(rows);
-    ret->memory_gb = (int)db_get_int(rows);
+    return read_one(s, &organizations, " WHERE t.key = ?", db_text(store_key_of(a, name)), name, a,
+                    ret, err);
 }
 
 bool store_hardwares(struct store *s, const char *class, const char *card,
                      enum store_group_order order, const struct store_page *page, struct arena *a,
                      struct store_hardwares *ret, struct err *err)
 {
-    struct pager pager;
-    struct db_pieces p;
-    struct db_rows rows;
-    struct group g = {0};
-    struct store_hardwares list = {0};
+    const struct group_list list = {
+        .kind = &hardwares, .order = order, .names = {class, card}, .page = page};
+    struct store_hardwares found;
 
-    if (!pager_init(&pager, page, list_hash(6, order, class, card), err))
+    found.v = read_list(s, &list, a, &found.n, found.next, err);
+    if (!found.v)
         return false;
-    db_pieces_init(&p);
-    DB_ADD(&p, HARDWARE_SELECT " WHERE t.run_count > 0");
-    if (class)
-        DB_ADD(&p, " AND t.class = ?", db_text(class));
-    if (card)
-        DB_ADD(&p, " AND t.card = ?", db_text(card));
-    add_order(&p, &hardware_orders[order], &pager);
-    bool fine = db_pieces_query(s->db, &p, &rows, err);
-    db_pieces_release(&p);
-    if (!fine)
-        return false;
-    READ_ALL(&rows, a, &list, pager.limit, read_hardware(&rows, a, &g, &list.v[list.n]));
-    if (list.n > 0 && db_next(&rows))
-        pager_next(&pager, score_of(&g, order), g.id, list.next);
-    if (!db_end(&rows, err))
-        return false;
-    *ret = list;
+    *ret = found;
     return true;
 }
 
 bool store_hardware_get(struct store *s, const char *slug, struct arena *a,
                         struct store_hardware *ret, struct err *err)
 {
-    struct db_rows rows;
-    struct group g;
-    struct store_hardware hardware = {0};
-
-    if (!DB_QUERY(s->db, &rows, err, HARDWARE_SELECT " WHERE t.slug = ?", db_text(slug)))
-        return false;
-    bool found = db_next(&rows);
-    if (found)
-        read_hardware(&rows, a, &g, &hardware);
-    if (!db_end(&rows, err))
-        return false;
-    if (!found)
-        return store_no_such(err, "hardware", slug);
-    *ret = hardware;
-    return true;
+    return read_one(s, &hardwares, " WHERE t.slug = ?", db_text(slug), slug, a, ret, err);
 }
 
 /* ---- names for filters ---- */

@@ -172,7 +172,8 @@ static bool changed_user(struct store *s, int64_t user, int64_t changed, const c
 
     if (changed == 0)
         return store_no_such(err, "user", "of that number");
-    bool fine = (!end_sessions || store_session_end_all(s, user, err)) &&
+    bool fine = (!end_sessions ||
+                 DB_RUN(s->db, err, "DELETE FROM session WHERE user_id = ?", db_int(user))) &&
                 store_user_by_id(s, user, &a, &u, err) &&
                 store_audit_add(s, action, u.name, NULL, err);
     arena_release(&a);
@@ -324,9 +325,4 @@ bool store_session_end(struct store *s, const char *token, struct err *err)
     secret_hash(token, hash);
     return DB_RUN(s->db, err, "DELETE FROM session WHERE token_hash = ?",
                   db_blob(hash, sizeof hash));
-}
-
-bool store_session_end_all(struct store *s, int64_t user, struct err *err)
-{
-    return DB_RUN(s->db, err, "DELETE FROM session WHERE user_id = ?", db_int(user));
 }

@@ -84,6 +84,17 @@ def migrates():
     assert run("db", "check", "--db", "back.db") == "everything agrees\n"
 
 
+def regroups_models():
+    before = run("admin", "model", "Qwen3.5-27B")
+    assert "is counted with" in before, before
+    told = json.loads(run("admin", "model", "--json", "--base", "made/Original-9B",
+                          "cyankiwi/Qwen3.5-27B-AWQ-4bit"))
+    assert told[0]["base"] == "made/Original-9B" and told[0]["runs"] > 0, told
+    assert "no model" in run("admin", "model", "no/such", "--base", "x", code=1)
+    assert "usage" in run("admin", "model", code=2)
+    assert run("db", "check") == "everything agrees\n"
+
+
 def finds_damage():
     damaged = bytearray(Path("copy.db").read_bytes())
     middle = len(damaged) // 2
@@ -100,7 +111,7 @@ def says_how_it_is_used():
 
 
 CASES = [imports_files, refuses_what_is_no_result, takes_secrets_out, environment_says_where,
-         backs_up, migrates, finds_damage, says_how_it_is_used]
+         backs_up, migrates, regroups_models, finds_damage, says_how_it_is_used]
 
 
 def main():

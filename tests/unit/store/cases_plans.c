@@ -118,36 +118,25 @@ static void end(struct fixture *f, const char *call)
         end(f, #call);                                                                             \
     } while (0)
 
-static void test_plans(void **state)
+static void plans_of_lists(struct fixture *f, const struct store_run *run)
 {
-    struct fixture *f = *state;
-    int64_t ada = fixture_user(f, "ada");
-    const char *uid = NULL;
     struct store *s = f->s;
     struct arena *a = &f->a;
     struct err *err = &f->err;
+    struct store_page page = {.limit = 3};
     struct store_runs runs;
     struct store_board_rows rows;
-    struct store_filter none = {0};
-    struct store_page page = {.limit = 3};
-    struct store_run run;
-
-    for (uint64_t i = 0; i < 30; i++)
-        uid = fixture_run(f, ada, i);
-    if (fixture_is_postgres()) /* for a small table it would not look at an index */
-        assert_fine(f, DB_RUN(s->db, err, "SET enable_seqscan = off"));
-    CHECKED(f, store_run_get(s, uid, a, &run, err));
     const struct store_filter filters[] = {
-        none,
-        {.base = run.base},
-        {.model = run.model},
-        {.hardware = run.hardware},
+        {0},
+        {.base = run->base},
+        {.model = run->model},
+        {.hardware = run->hardware},
         {.card = "rtx-3090-24gb"},
-        {.organization = run.organization},
-        {.engine = run.engine},
-        {.quantization = run.quantization},
-        {.base = run.base, .hardware = run.hardware},
-        {.base = run.base, .hardware = run.hardware, .engine = run.engine},
+        {.organization = run->organization},
+        {.engine = run->engine},
+        {.quantization = run->quantization},
+        {.base = run->base, .hardware = run->hardware},
+        {.base = run->base, .hardware = run->hardware, .engine = run->engine},
         {.user = "ada"},
     };
     for (size_t i = 0; i < ARRAY_LEN(filters); i++) {
@@ -165,25 +154,40 @@ static void test_plans(void **state)
                 CHECKED(f, store_board(s, &board, &next, a, &rows, err));
         }
     }
-    CHECKED(f, store_runs(s, &none, STORE_RUNS_FASTEST, &page, true, a, &runs, err));
+    CHECKED(f, store_runs(s, &filters[0], STORE_RUNS_FASTEST, &page, true, a, &runs, err));
     page.after = arena_strdup(a, runs.next);
-    CHECKED(f, store_runs(s, &none, STORE_RUNS_FASTEST, &page, true, a, &runs, err));
+    CHECKED(f, store_runs(s, &filters[0], STORE_RUNS_FASTEST, &page, true, a, &runs, err));
     page.after = NULL;
-    CHECKED(f, store_runs_of(s, ada, &page, a, &runs, err));
+    CHECKED(f, store_runs_of(s, run->owner, &page, a, &runs, err));
+}
 
+static void plans_of_one_run(struct fixture *f, const struct store_run *run)
+{
+    struct store *s = f->s;
+    struct arena *a = &f->a;
+    struct err *err = &f->err;
+    struct store_board_rows rows;
     struct store_cells cells;
     struct store_flags flags;
     struct store_revisions history;
     struct buf document;
-    buf_init(&document, RESULT_MAX_BYTES);
-    CHECKED(f, store_run_cells(s, run.id, a, &cells, err));
-    CHECKED(f, store_run_flags(s, run.id, a, &flags, err));
-    CHECKED(f, store_run_history(s, run.id, a, &history, err));
-    CHECKED(f, store_run_document(s, uid, 0, &document, err));
-    buf_release(&document);
-    CHECKED(f, store_board_of_base(s, run.base, STORE_SINGLE, a, &rows, err));
-    CHECKED(f, store_board_of_hardware(s, run.hardware, STORE_SINGLE, a, &rows, err));
 
+    buf_init(&document, RESULT_MAX_BYTES);
+    CHECKED(f, store_run_cells(s, run->id, a, &cells, err));
+    CHECKED(f, store_run_flags(s, run->id, a, &flags, err));
+    CHECKED(f, store_run_history(s, run->id, a, &history, err));
+    CHECKED(f, store_run_document(s, run->uid, 0, &document, err));
+    buf_release(&document);
+    CHECKED(f, store_board_of_base(s, run->base, STORE_SINGLE, a, &rows, err));
+    CHECKED(f, store_board_of_hardware(s, run->hardware, STORE_SINGLE, a, &rows, err));
+}
+
+static void plans_of_groups(struct fixture *f, const struct store_run *run)
+{
+    struct store *s = f->s;
+    struct arena *a = &f->a;
+    struct err *err = &f->err;
+    const struct store_page page = {.limit = 3};
     struct store_model model;
     struct store_models models;
     struct store_organization organization;
@@ -195,25 +199,32 @@ static void test_plans(void **state)
     struct store_choices names;
     struct store_counts counts;
     int64_t version;
+
     for (int order = STORE_BY_RUNS; order <= STORE_BY_SPEED; order++) {
         CHECKED(f, store_bases(s, NULL, order, &page, a, &models, err));
         CHECKED(f, store_organizations(s, order, &page, a, &organizations, err));
         CHECKED(f, store_hardwares(s, NULL, NULL, order, &page, a, &hardwares, err));
     }
-    CHECKED(f, store_bases(s, run.organization, STORE_BY_RUNS, &page, a, &models, err));
+    CHECKED(f, store_bases(s, run->organization, STORE_BY_RUNS, &page, a, &models, err));
     CHECKED(f, store_hardwares(s, NULL, "rtx-3090-24gb", STORE_BY_NAME, &page, a, &hardwares, err));
     CHECKED(f, store_board_points(s, STORE_TOTAL, a, &points, err));
     CHECKED(f, store_engines(s, a, &names, err));
     CHECKED(f, store_quantizations(s, a, &names, err));
     CHECKED(f, store_counts(s, &counts, err));
     CHECKED(f, store_version(s, &version, err));
-    CHECKED(f, store_base_get(s, run.base, a, &model, err));
-    CHECKED(f, store_base_models(s, run.base, a, &models, err));
-    CHECKED(f, store_model_get(s, run.model, a, &model, err));
-    CHECKED(f, store_organization_get(s, run.organization, a, &organization, err));
-    CHECKED(f, store_hardware_get(s, run.hardware, a, &hardware, err));
+    CHECKED(f, store_base_get(s, run->base, a, &model, err));
+    CHECKED(f, store_base_models(s, run->base, a, &models, err));
+    CHECKED(f, store_organization_get(s, run->organization, a, &organization, err));
+    CHECKED(f, store_hardware_get(s, run->hardware, a, &hardware, err));
     CHECKED(f, store_search(s, "qwen 3090", 5, a, &found, err));
+}
 
+static void plans_of_accounts(struct fixture *f, const struct store_run *run)
+{
+    struct store *s = f->s;
+    struct arena *a = &f->a;
+    struct err *err = &f->err;
+    const struct store_page page = {.limit = 3};
     struct store_user user;
     struct store_session session;
     struct store_audit audit;
@@ -222,22 +233,40 @@ static void test_plans(void **state)
     struct store_reports reports;
     struct store_keys keys;
     int64_t waiting;
-    const struct store_audit_filter of_run = {.target = uid}, by_ada = {.user = "ada"},
+    const struct store_audit_filter of_run = {.target = run->uid}, by_ada = {.user = "ada"},
                                     added = {.action = "run.add"};
     char token[STORE_TOKEN_MAX], key[STORE_KEY_TEXT_MAX];
-    assert_fine(f, store_session_create(s, ada, 1000, token, err));
-    assert_fine(f, store_key_create(s, ada, "box", key, err));
+    assert_fine(f, store_session_create(s, run->owner, 1000, token, err));
+    assert_fine(f, store_key_create(s, run->owner, "box", key, err));
     CHECKED(f, store_session_find(s, token, a, &session, err));
     CHECKED(f, store_key_find(s, key, a, &user, err));
-    CHECKED(f, store_keys(s, ada, a, &keys, err));
+    CHECKED(f, store_keys(s, run->owner, a, &keys, err));
     CHECKED(f, store_user_by_name(s, "ada", a, &user, err));
     CHECKED(f, store_audit(s, &of_run, &page, a, &audit, err));
     CHECKED(f, store_audit(s, &by_ada, &page, a, &audit, err));
     CHECKED(f, store_audit(s, &added, &page, a, &audit, err));
     CHECKED(f, store_users(s, "a", &page, a, &users, err));
     CHECKED(f, store_queue_count(s, &waiting, err));
-    CHECKED(f, store_run_reports(s, run.id, a, &reports, err));
+    CHECKED(f, store_run_reports(s, run->id, a, &reports, err));
     CHECKED(f, store_queue(s, &page, a, &queue, err));
+}
+
+static void test_plans(void **state)
+{
+    struct fixture *f = *state;
+    int64_t ada = fixture_user(f, "ada");
+    const char *uid = NULL;
+    struct store_run run;
+
+    for (uint64_t i = 0; i < 30; i++)
+        uid = fixture_run(f, ada, i);
+    if (fixture_is_postgres()) /* for a small table it would not look at an index */
+        assert_fine(f, DB_RUN(f->s->db, &f->err, "SET enable_seqscan = off"));
+    CHECKED(f, store_run_get(f->s, uid, &f->a, &run, &f->err));
+    plans_of_lists(f, &run);
+    plans_of_one_run(f, &run);
+    plans_of_groups(f, &run);
+    plans_of_accounts(f, &run);
 }
 
 /* ---- work ---- */
