@@ -6,29 +6,40 @@
 
 /* ---- in and up ------------------------------------------------------------------------------- */
 
-void page_sign_in_write(struct frame *f, const char *user)
+/* To the other of the two pages, with what comes after. */
+static void put_other_way(struct frame *f, const char *path, const char *next)
+{
+    struct buf *b = html_scratch(&f->html);
+    buf_addf(b, "/%s%s", f->l->code, path);
+    if (*next) {
+        buf_adds(b, "?next=");
+        url_add_encoded(b, next);
+    }
+    put(f, "<a");
+    html_attr_scratch(&f->html, "href");
+    put(f, ">");
+}
+
+void page_sign_in_write(struct frame *f, const char *user, const char *next)
 {
     frame_begin(f, site_word(f->l, SITE_SIGN_IN_TITLE));
     frame_heading(f, site_word(f->l, SITE_SIGN_IN_TITLE), NULL);
     put_form(f, "/sign-in", NULL, false);
     put_field(f, SITE_FIELD_USER, "user", "text", user, NULL);
     put_field(f, SITE_FIELD_PASSWORD, "password", "password", NULL, NULL);
-    if (*params_get(f->query, "next")) {
-        put(f, "<input type=\"hidden\" name=\"next\"");
-        html_attr(&f->html, "value", params_get(f->query, "next"));
-        put(f, ">");
-    }
+    if (*next)
+        put_hidden(f, "next", next);
     put_button(f, SITE_SIGN_IN_TITLE);
     put(f, "</form>\n<p>");
     put_word(f, SITE_SIGN_IN_NEW);
     put(f, " ");
-    put_link(f, "/sign-up", NULL);
+    put_other_way(f, "/sign-up", next);
     put_word(f, SITE_SIGN_UP_TITLE);
     put(f, "</a></p>\n");
     frame_end(f);
 }
 
-void page_sign_up_write(struct frame *f, const char *user)
+void page_sign_up_write(struct frame *f, const char *user, const char *next)
 {
     frame_begin(f, site_word(f->l, SITE_SIGN_UP_TITLE));
     frame_heading(f, site_word(f->l, SITE_SIGN_UP_TITLE), site_word(f->l, SITE_SIGN_UP_LEAD));
@@ -36,11 +47,13 @@ void page_sign_up_write(struct frame *f, const char *user)
     put_field(f, SITE_FIELD_USER, "user", "text", user, site_word(f->l, SITE_FIELD_USER_HINT));
     put_field(f, SITE_FIELD_PASSWORD, "password", "password", NULL,
               site_word(f->l, SITE_FIELD_PASSWORD_HINT));
+    if (*next)
+        put_hidden(f, "next", next);
     put_button(f, SITE_SIGN_UP_TITLE);
     put(f, "</form>\n<p>");
     put_word(f, SITE_SIGN_UP_HAVE);
     put(f, " ");
-    put_link(f, "/sign-in", NULL);
+    put_other_way(f, "/sign-in", next);
     put_word(f, SITE_SIGN_IN_TITLE);
     put(f, "</a></p>\n");
     frame_end(f);

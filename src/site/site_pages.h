@@ -139,9 +139,10 @@ struct user_page {
 };
 void page_user_write(struct frame *f, const struct user_page *p);
 
-/* Sign-in and sign-up: `user` is what was typed before, when it did not work. */
-void page_sign_in_write(struct frame *f, const char *user);
-void page_sign_up_write(struct frame *f, const char *user);
+/* Sign-in and sign-up: `user` is what was typed before, when it did not work; `next` where to go
+ * on, "" for the dashboard. */
+void page_sign_in_write(struct frame *f, const char *user, const char *next);
+void page_sign_up_write(struct frame *f, const char *user, const char *next);
 
 /* Saved setups: page_setups.c. The body that the store keeps is a JSON object of these texts. */
 enum { SETUP_FIELDS = 6 };
