@@ -1,6 +1,7 @@
 // site_links.mjs - every address that pages name, followed: it answers, it is of this site, and the
 // place in it is there.
 
+import {ask} from './site_served.mjs';
 import {expect, expectNone} from './tap.mjs';
 
 const EXPANDED_ALIKE = 2; // of lists that differ in their parameters only
@@ -30,7 +31,7 @@ export async function crawl(site, visitor, parser, starts) {
     const left = starts.map((path) => [new URL(path, site.origin).href, 'the start']);
 
     async function visit(address, from) {
-        const answer = await fetch(address, {headers: {Cookie: cookie}, redirect: 'manual'});
+        const answer = await ask(address, {headers: {Cookie: cookie}, redirect: 'manual'});
         const text = await answer.text();
         const {pathname, searchParams} = new URL(address);
         if (![200, 303, 304].includes(answer.status))

@@ -6,7 +6,7 @@ import {createRequire} from 'node:module';
 import {join} from 'node:path';
 import {HtmlValidate} from 'html-validate';
 import {layoutFaults, overlapFaults} from './inspect.mjs';
-import {DESK, PHONE, follow} from './site_served.mjs';
+import {DESK, PHONE, ask, follow} from './site_served.mjs';
 import {expect, expectNone} from './tap.mjs';
 
 const validator = new HtmlValidate({
@@ -79,8 +79,8 @@ const USERS = ['bob', 'alice'];
 // Name, address behind the language, who looks, the answer's status.
 export async function pagesOf(s) {
     const {dense, moe, published, uploaded, draft, flagged} = s.runs;
-    const run = await (await fetch(`${s.site.origin}/api/v1/runs/${dense}`)).json();
-    const chinese = await (await fetch(`${s.site.origin}/api/v1/runs/${uploaded}`)).json();
+    const run = await (await ask(`${s.site.origin}/api/v1/runs/${dense}`)).json();
+    const chinese = await (await ask(`${s.site.origin}/api/v1/runs/${uploaded}`)).json();
     const all = [
         ['home', ''],
         ['get-started', '/get-started'],

@@ -99,6 +99,10 @@ export class Site {
     }
 }
 
+// A GET without a browser. The site may end an idle connection just when it is used again, which
+// browsers answer with another try; so does this.
+export const ask = (url, options) => fetch(url, options).catch(() => fetch(url, options));
+
 // Clicks what leads to another page and waits for it. Returns the answer.
 export async function follow(page, target) {
     const place = typeof target === 'string' ? page.locator(target) : target;

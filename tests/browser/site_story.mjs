@@ -4,7 +4,7 @@
 import {readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {LANGUAGES} from './surroundings.mjs';
-import {button, follow, heard, link} from './site_served.mjs';
+import {ask, button, follow, heard, link} from './site_served.mjs';
 import {expect, expectNone} from './tap.mjs';
 
 const PASSWORD = 'correct horse battery';
@@ -56,7 +56,7 @@ export function story(site, tests, scripts) {
 
     // On every page that lists runs, in both languages, as a stranger sees them.
     async function everywhere(uid) {
-        const run = await (await fetch(`${origin}/api/v1/runs/${uid}`)).json();
+        const run = await (await ask(`${origin}/api/v1/runs/${uid}`)).json();
         const {page} = s.stranger;
         const path = (text) => text.split('/').map(encodeURIComponent).join('/');
         const hardware = `/hardware/${run.hardware}`;
