@@ -9,11 +9,8 @@
 /* Who came to sign in may have to sign up, and goes on to the same page. */
 static void end_form(struct frame *f, enum site_word send, const char *next)
 {
-    if (*next) {
-        put(f, "<input type=\"hidden\" name=\"next\"");
-        html_attr(&f->html, "value", next);
-        put(f, ">");
-    }
+    if (*next)
+        put_hidden(f, "next", next);
     put_button(f, send);
     put(f, "</form>\n");
 }

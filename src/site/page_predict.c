@@ -73,13 +73,15 @@ static void write_corrections(struct frame *f, const struct calculator *c)
     put_hidden(f, "corrections", "none");
     for (size_t i = 0; i < ARRAY_LEN(calculator_corrections); i++) {
         const char *name = calculator_corrections[i].name;
+        char id[40]; /* an input has the same name as one of them */
+        snprintf(id, sizeof id, "correct-%s", name);
         put(f, "<p class=\"field check\"><input type=\"checkbox\" name=\"corrections\"");
-        html_attr(&f->html, "id", name);
+        html_attr(&f->html, "id", id);
         html_attr(&f->html, "value", name);
         if (c->corrections & calculator_corrections[i].bit)
             put(f, " checked");
         put(f, "><label");
-        html_attr(&f->html, "for", name);
+        html_attr(&f->html, "for", id);
         put(f, ">");
         put_word(f, calculator_correction_word(name));
         put(f, " <small>");

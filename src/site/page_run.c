@@ -283,7 +283,9 @@ bool page_run_write(struct frame *f, const struct run_page *p)
     put(f, "</aside>\n");
     buf_init(&url, 200);
     buf_addf(&url, "/api/v1/runs/%s/raw", p->run.uid);
-    const struct page_options options = {.lang = f->rl, .document_url = url.p};
+    /* The API gives what is not listed to keys only, and a browser sends none. */
+    const struct page_options options = {
+        .lang = f->rl, .document_url = store_run_is_listed(p->run.state) ? url.p : NULL};
     bool ok = page_write_within(p->result, &options, f->html.out);
     buf_release(&url);
     put(f, "<footer><p>");

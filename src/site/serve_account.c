@@ -16,13 +16,14 @@ typedef void form_page_fn(struct frame *f, const char *user, const char *next);
 static void show_form(struct visit *v, form_page_fn *page, const char *user, const char *problem,
                       int status)
 {
-    const char *typed = visit_form(v, "next"), *asked = visit_query(v, "next");
     struct frame f;
+    bool sent = v->request->method != METHOD_GET;
+    const char *next = sent ? visit_form(v, "next") : params_get(&v->request->query, "next");
     v->response->status = status;
     v->response->cache = CACHE_NEVER;
     visit_frame(v, &f);
     f.problem = problem;
-    page(&f, user, *typed ? typed : asked ? asked : "");
+    page(&f, user, next);
     frame_release(&f);
 }
 

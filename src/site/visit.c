@@ -51,6 +51,46 @@ void visit_begin_session(struct visit *v, int64_t user)
     response_cookie(v->response, visit_session_cookie(v), token, SESSION_S, v->request->secure);
 }
 
+/* ---- its own address ------------------------------------------------------------------------- */
+
+/* How many parts of the path lead to a page: a form may be sent to an address that has none, and
+ * its answer is the page above it. */
+static size_t page_parts(const struct visit *v)
+{
+    struct request page = *v->request;
+    struct route_match found;
+    page.method = METHOD_GET;
+    for (; v->request->method != METHOD_GET && page.path_count > 1; page.path_count--) {
+        routes_find(&page, &found);
+        if (found.route)
+            break;
+    }
+    return page.path_count;
+}
+
+/* Everything after the language, for the links to the same page in another one. */
+static const char *own_path(struct visit *v)
+{
+    struct buf b;
+    size_t parts = page_parts(v);
+    buf_init(&b, 4 * REQUEST_MAX_TARGET);
+    for (size_t i = v->match.lang ? 1 : 0; i < parts && v->match.lang; i++) {
+        buf_addc(&b, '/');
+        url_add_encoded(&b, v->request->path[i]);
+    }
+    if (b.len == 0)
+        buf_addc(&b, '/');
+    for (size_t i = 0; v->match.lang && i < v->request->query.count; i++) {
+        buf_addc(&b, i == 0 ? '?' : '&');
+        url_add_encoded(&b, v->request->query.v[i].name);
+        buf_addc(&b, '=');
+        url_add_encoded(&b, v->request->query.v[i].value);
+    }
+    const char *path = arena_strdup(&v->arena, b.p);
+    buf_release(&b);
+    return path;
+}
+
 /* ---- who asks -------------------------------------------------------------------------------- */
 
 static bool find_session(struct visit *v)
@@ -95,41 +135,17 @@ static bool identify(struct visit *v)
     return false;
 }
 
-/* Everything after the language: for links to the same page in another one, and for coming back. */
-static const char *own_path(struct visit *v)
+/* And back to the page afterwards; what a form would have done is not done later. */
+static void to_sign_in(struct visit *v)
 {
     struct buf b;
-    buf_init(&b, 4 * REQUEST_MAX_TARGET);
-    for (size_t i = v->match.lang ? 1 : 0; i < v->request->path_count && v->match.lang; i++) {
-        buf_addc(&b, '/');
-        url_add_encoded(&b, v->request->path[i]);
-    }
-    if (b.len == 0)
-        buf_addc(&b, '/');
-    for (size_t i = 0; v->match.lang && i < v->request->query.count; i++) {
-        buf_addc(&b, i == 0 ? '?' : '&');
-        url_add_encoded(&b, v->request->query.v[i].name);
-        buf_addc(&b, '=');
-        url_add_encoded(&b, v->request->query.v[i].value);
-    }
-    const char *path = arena_strdup(&v->arena, b.p);
-    buf_release(&b);
-    return path;
-}
-
-/* Signed in, one goes on with the page that was asked for; a form would be lost, though. */
-static void ask_to_sign_in(struct visit *v)
-{
-    const char *path = own_path(v);
-    struct buf b;
-
     buf_init(&b, REQUEST_MAX_TARGET);
-    buf_addf(&b, "/%s/sign-in", v->lang->code);
-    if (v->request->method == METHOD_GET && strlen(path) < REQUEST_MAX_TARGET / 4) {
-        buf_adds(&b, "?next=");
-        url_add_encoded(&b, arena_printf(&v->arena, "/%s%s", v->lang->code, path));
-    }
-    response_redirect(v->response, b.p);
+    buf_addf(&b, "/%s/sign-in?next=", v->lang->code);
+    url_add_encoded(&b, arena_printf(&v->arena, "/%s%s", v->lang->code, own_path(v)));
+    if (v->request->method != METHOD_GET || b.overflow)
+        visit_redirect(v, "/sign-in", NULL);
+    else
+        response_redirect(v->response, b.p);
     buf_release(&b);
 }
 
@@ -139,13 +155,13 @@ static bool has_right(struct visit *v)
     if (need == NEED_NOTHING || (v->signed_in && (need != NEED_ADMIN || v->user.admin)))
         return true;
     if (v->signed_in) {
-        visit_fail(v, 403, "forbidden", "only moderators may do that", NULL);
+        visit_fail(v, 403, "forbidden", site_word(v->lang, SITE_ERROR_MODERATORS), NULL);
     } else if (v->match.route->flags & ROUTE_API) {
         response_header(v->response, "WWW-Authenticate", "Bearer");
         visit_fail(v, 401, "unauthorized", "an API key is needed: Authorization: Bearer tgk_...",
                    "Authorization");
     } else {
-        ask_to_sign_in(v);
+        to_sign_in(v);
     }
     return false;
 }
@@ -316,8 +332,12 @@ void visit_fail_err(struct visit *v, const struct err *err)
             continue;
         if (rows[i].status == 503)
             response_header(v->response, "Retry-After", "2");
-        visit_fail(v, rows[i].status, rows[i].name,
-                   rows[i].status == 503 ? site_word(v->lang, SITE_ERROR_BUSY) : copy.text, NULL);
+        const char *text = copy.text;
+        if (rows[i].status == 503)
+            text = site_word(v->lang, SITE_ERROR_BUSY);
+        else if (rows[i].status == 404 && !is_api(v))
+            text = site_word(v->lang, SITE_ERROR_NOT_FOUND);
+        visit_fail(v, rows[i].status, rows[i].name, text, NULL);
         return;
     }
     /* What a database says about itself is for its owner, not for visitors. */

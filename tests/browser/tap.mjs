@@ -1,6 +1,6 @@
 // tap.mjs - results in the Test Anything Protocol, each check one line.
 
-let count = 0;
+let count = 0; // of those that have ended: checks may run beside each other
 let failures = 0;
 
 const comment = (text) => {
@@ -11,16 +11,16 @@ const comment = (text) => {
 // Runs check(); what it throws is the failure. What it returns is a remark behind the name, and a
 // remark {skip: why} leaves the check out.
 export async function test(name, check) {
-    const number = ++count;
     try {
         const remark = await check();
+        const number = ++count;
         const skip = remark?.skip ? ` # SKIP ${remark.skip}` : '';
         console.log(`ok ${number} - ${name}${skip}`);
         if (typeof remark === 'string')
             comment(remark);
     } catch (error) {
         failures++;
-        console.log(`not ok ${number} - ${name}`);
+        console.log(`not ok ${++count} - ${name}`);
         comment(error.expected ? error.message : error.stack);
     }
 }

@@ -28,6 +28,49 @@ def sign_in(site: Served) -> None:
     expect(stolen.status == 303, "a session lives on after sign-out")
 
 
+def way_back(site: Served) -> None:
+    """Who has to sign in first is where he wanted to be afterwards, after mistakes, too."""
+    Visitor(site).sign_up("alice")
+    asked = site.ask("GET", "/zh/admin/audit?user=alice&action=run.add").headers["location"]
+    expect(asked == "/zh/sign-in?next=%2Fzh%2Fadmin%2Faudit%3Fuser%3Dalice%26action%3Drun.add", asked)
+    visitor = Visitor(site)
+    wrong = visitor.send(asked, "/zh/sign-in", user="alice", password="not this one")
+    _, _, fields = next(form for form in Links(wrong.text).forms if form[1] == "/zh/sign-in")
+    right = {**fields, "user": "alice", "password": "correct horse battery"}
+    answer = visitor.post("/zh/sign-in", right, follow=False)
+    expect(answer.headers["location"] == "/zh/admin/audit?user=alice&action=run.add", "another page")
+    newcomer = Visitor(site)
+    newcomer.get("/en/device?code=BCDF-GHJK")
+    up = next(link for link in Links(newcomer.last.text).links if link.startswith("/en/sign-up"))
+    fields = {**newcomer.form(up, "/en/sign-up"), "user": "bob", "password": "correct horse battery"}
+    answer = newcomer.post("/en/sign-up", fields, follow=False)
+    expect(answer.headers["location"] == "/en/device?code=BCDF-GHJK", "the code is forgotten")
+    long = site.ask("GET", "/en/dashboard?a=" + "%C3%A4" * 660).headers["location"]
+    expect(long == "/en/sign-in", f"a long address: {long[:80]}")
+    form = Visitor(site).post("/en/dashboard/keys", {}, follow=False)
+    expect(form.headers["location"] == "/en/sign-in", "a form leads back to where it was sent")
+
+
+def other_language(site: Served) -> None:
+    """What answers a form leads to a page in the other language, not to the form's address."""
+    visitor = Visitor(site)
+    visitor.sign_up("alice")
+    visitor.upload(RUNS[0].read_bytes())
+    uid = site.ask("GET", "/api/v1/runs").json["runs"][0]["id"]
+    token = visitor.form("/en/dashboard", "/en/dashboard/keys")["csrf"]
+    for action, page in (
+        ("/en/dashboard/keys", "/zh/dashboard"),
+        ("/en/dashboard/setups", "/zh/dashboard"),
+        (f"/en/admin/runs/{uid}", "/zh/admin"),
+        ("/en/admin/reports/1", "/zh/admin"),
+        (f"/en/runs/{uid}/report", f"/zh/runs/{uid}"),
+        ("/en/device", "/zh/device"),
+    ):
+        answer = visitor.post(action, {"csrf": token}, follow=False)
+        links = [link for link in Links(answer.text).links if link.startswith("/zh")]
+        expect(links == [page], f"{action}: HTTP {answer.status}, {links}")
+
+
 def names(site: Served) -> None:
     for name in ("", "a", "x" * 40, "a b", "<b>", "../x", "a/b", "a\u200bb", "名字"):
         answer = Visitor(site).sign_up(name)
@@ -256,6 +299,8 @@ def guessing(site: Served) -> None:
 TESTS = [
     ("sign-in and sign-out", sign_in),
     ("a sign-in goes on", goes_on),
+    ("back after signing in", way_back),
+    ("the other language after a form", other_language),
     ("names and passwords", names),
     ("cookies and sessions", cookies),
     ("forged forms", forged_forms),
