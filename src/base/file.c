@@ -15,34 +15,65 @@ static bool system_error(struct err *err, const char *what, const char *path)
     return err_set(err, ERR_SYSTEM, "cannot %s %s: %s", what, path, strerror(errno));
 }
 
-bool file_read(const char *path, struct buf *out, struct err *err)
+static bool read_all(int fd, const char *path, struct buf *out, struct err *err)
 {
-    bool is_stdin = strcmp(path, "-") == 0;
-    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    bool ok = false;
-
-    if (fd < 0)
-        return system_error(err, "open", path);
     for (;;) {
         char block[65536];
         ssize_t n = read(fd, block, sizeof block);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0) {
-            system_error(err, "read", path);
-            break;
-        }
-        if (n == 0) {
-            ok = true;
-            break;
-        }
-        if (!buf_add(out, block, (size_t)n)) {
-            err_set(err, ERR_LIMIT, "%s is larger than the %zu bytes allowed here", path, out->max);
-            break;
-        }
+        if (n < 0)
+            return system_error(err, "read", path);
+        if (n == 0)
+            return true;
+        if (!buf_add(out, block, (size_t)n))
+            return err_set(err, ERR_LIMIT, "%s is larger than the %zu bytes allowed here", path,
+                           out->max);
     }
+}
+
+bool file_read(const char *path, struct buf *out, struct err *err)
+{
+    bool is_stdin = strcmp(path, "-") == 0;
+    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return system_error(err, "open", path);
+    bool ok = read_all(fd, path, out, err);
     if (!is_stdin)
         close(fd);
+    return ok;
+}
+
+/* What was opened is looked at, not what the path leads to a moment before. */
+static bool is_private(int fd, const char *path, struct err *err)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) != 0)
+        return system_error(err, "look at", path);
+    if (!S_ISREG(st.st_mode))
+        return err_set(err, ERR_FORMAT, "%s is no file: move it away", path);
+    if (st.st_uid != geteuid())
+        return err_set(err, ERR_DENIED, "%s belongs to another user; move it away", path);
+    return !(st.st_mode & 077) ||
+           err_set(err, ERR_DENIED,
+                   "%s can be read by others, so its secrets are none any more: chmod 600 it, and "
+                   "get new ones",
+                   path);
+}
+
+bool file_read_private(const char *path, struct buf *out, struct err *err)
+{
+    /* a pipe that stands there keeps nobody waiting */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+        return err_set(err, ERR_NOT_FOUND, "there is no file %s", path);
+    if (fd < 0)
+        return system_error(err, "open", path);
+    bool ok = is_private(fd, path, err) && read_all(fd, path, out, err);
+    close(fd);
     return ok;
 }
 
@@ -82,16 +113,16 @@ static bool write_to_stream(const char *path, const void *p, size_t n, struct er
 
 /* Open a file beside `path` for what will replace it; -1 on failure. What a crash left there keeps
  * its mode when it is opened, so private files are made anew. */
-static int open_beside(const char *path, bool is_private, char *temp, size_t size, struct err *err)
+static int open_beside(const char *path, bool secret, char *temp, size_t size, struct err *err)
 {
     if (snprintf(temp, size, "%s.%ld.tmp", path, (long)getpid()) >= (int)size) {
         err_set(err, ERR_SYSTEM, "path too long: %.100s...", path);
         return -1;
     }
-    if (is_private)
+    if (secret)
         unlink(temp);
-    int fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | (is_private ? O_EXCL : 0),
-                  is_private ? 0600 : 0644);
+    int fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | (secret ? O_EXCL : 0),
+                  secret ? 0600 : 0644);
     if (fd < 0)
         system_error(err, "write", path);
     return fd;
@@ -113,10 +144,10 @@ bool file_can_write(const char *path, struct err *err)
     return true;
 }
 
-static bool replace(const char *path, bool is_private, const void *p, size_t n, struct err *err)
+static bool replace(const char *path, bool secret, const void *p, size_t n, struct err *err)
 {
     char temp[PATH_MAX];
-    int fd = open_beside(path, is_private, temp, sizeof temp, err);
+    int fd = open_beside(path, secret, temp, sizeof temp, err);
     if (fd < 0)
         return false;
     bool ok = write_all(fd, p, n) && fsync(fd) == 0;

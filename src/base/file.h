@@ -11,6 +11,11 @@
 /* Read all of `path` ("-" is standard input) into out, whose maximum bounds it. */
 bool file_read(const char *path, struct buf *out, struct err *err) ATTR_CHECK;
 
+/* The same for what nobody but its owner may read: an ordinary file of this user's own, without
+ * rights for others; anything else is refused, also a pipe that would never end. Nothing there:
+ * ERR_NOT_FOUND. */
+bool file_read_private(const char *path, struct buf *out, struct err *err) ATTR_CHECK;
+
 /* Replace `path` by these bytes so that a reader sees either the old file or the new one, also
  * after a crash: written beside it, flushed to disk, renamed over it. Of a link, the file it leads
  * to is replaced; a device or pipe is written to. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/text.h"
 
 /* At least as many as there are: each stands behind a bracket or a comma. */
 static size_t count_values(const char *p, size_t n)
@@ -96,9 +97,9 @@ static int add_chunk(const char *p, size_t n, void *out)
     return buf_add(out, p, n) ? 0 : -1;
 }
 
-static bool add_leaf(json_t *v, struct buf *out)
+static bool add_leaf(json_t *v, size_t flags, struct buf *out)
 {
-    return json_dump_callback(v, add_chunk, out, LEAF_FLAGS) == 0;
+    return json_dump_callback(v, add_chunk, out, LEAF_FLAGS | flags) == 0;
 }
 
 static bool is_plain(const char *p, size_t n)
@@ -109,12 +110,30 @@ static bool is_plain(const char *p, size_t n)
     return true;
 }
 
+/* Whether a terminal would obey some of it, or show it in another order: line breaks and the like
+ * are escaped in any case. */
+static bool is_unsafe(const char *p, size_t n)
+{
+    uint32_t cp;
+    for (size_t i = 0; i < n;) {
+        if ((unsigned char)p[i] < 0x7F) {
+            i++;
+            continue;
+        }
+        i += text_utf8_decode(p + i, n - i, &cp);
+        if (text_is_unsafe(cp))
+            return true;
+    }
+    return false;
+}
+
 static bool add_text(const char *p, size_t n, json_t *v, struct buf *out)
 {
-    if (is_plain(p, n))
+    bool unsafe = is_unsafe(p, n);
+    if (!unsafe && is_plain(p, n))
         return buf_addc(out, '"') && buf_add(out, p, n) && buf_addc(out, '"');
     json_t *text = v ? json_incref(v) : json_stringn(p, n);
-    bool fine = text && add_leaf(text, out);
+    bool fine = text && add_leaf(text, unsafe ? JSON_ENSURE_ASCII : 0, out);
     json_decref(text);
     return fine;
 }
@@ -128,7 +147,7 @@ static bool add_real(json_t *v, struct buf *out)
     bool whole = digits == (size_t)n;
     if (!whole &&
         (text[digits] != '.' || strspn(text + digits + 1, "0123456789") != (size_t)n - digits - 1))
-        return add_leaf(v, out);
+        return add_leaf(v, 0, out);
     return buf_add(out, text, (size_t)n) && (!whole || buf_adds(out, ".0"));
 }
 
@@ -179,7 +198,7 @@ static bool add_value(json_t *v, struct buf *out, int depth)
     case JSON_FALSE:
     case JSON_NULL: break;
     }
-    return add_leaf(v, out);
+    return add_leaf(v, 0, out);
 }
 
 /* NOLINTEND(misc-no-recursion) */

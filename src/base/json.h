@@ -28,7 +28,8 @@ const char *json_string_at(json_t *root, const char *path); /* NULL when absent 
 bool json_number_at(json_t *root, const char *path, double *ret);
 bool json_int_at(json_t *root, const char *path, int64_t *ret);
 
-/* Serialise with sorted-by-insertion keys, indented by two; ends with a newline. */
+/* Serialise with sorted-by-insertion keys, indented by two; ends with a newline. A text with
+ * characters that a terminal would obey (text_is_unsafe) is written in ASCII. */
 bool json_write(json_t *root, struct buf *out);
 
 #endif

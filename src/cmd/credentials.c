@@ -76,22 +76,17 @@ static bool read_document(const struct buf *text, struct arena *a, struct creden
 
 bool credentials_read(struct arena *a, struct credentials *ret, struct err *err)
 {
-    struct stat st;
     struct buf text;
+    struct err why = {0};
 
     *ret = (struct credentials){0};
     if (!find_path(a, &ret->path, err))
         return false;
-    if (stat(ret->path, &st) != 0)
-        return errno == ENOENT || errno == ENOTDIR ||
-               err_set(err, ERR_SYSTEM, "cannot look at %s: %s", ret->path, strerror(errno));
-    if (!S_ISREG(st.st_mode))
-        return err_set(err, ERR_SYSTEM, "%s is no file: move it away", ret->path);
-    if (st.st_mode & 077)
-        return err_set(err, ERR_DENIED, "%s can be read by others: chmod 600 it, and log in anew",
-                       ret->path);
     buf_init(&text, FILE_MAX_BYTES);
-    bool ok = file_read(ret->path, &text, err) && read_document(&text, a, ret, err);
+    bool there = file_read_private(ret->path, &text, &why);
+    bool ok = there ? read_document(&text, a, ret, err) : why.code == ERR_NOT_FOUND;
+    if (!there && !ok)
+        *err = why;
     buf_release(&text);
     return ok;
 }

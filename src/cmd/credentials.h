@@ -1,8 +1,8 @@
 /* credentials.h - the keys of sites that this user is logged in at: one entry for each site.
  *
  * They are in $XDG_CONFIG_HOME/tokgrid/credentials.json, or under ~/.config: mode 0600 in a folder
- * of mode 0700, replaced as a whole. A file that others can read is refused: the keys in it are
- * no secret any more. Strings are in the arena that was given. */
+ * of mode 0700, replaced as a whole. A file that others can read, that belongs to
+ * another user, or that is none, is refused. Strings are in the arena that was given. */
 #ifndef TOKGRID_CMD_CREDENTIALS_H
 #define TOKGRID_CMD_CREDENTIALS_H
 

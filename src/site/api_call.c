@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "site/api_operations.h"
+#include "site/publish.h"
 
 /* ---- what came ------------------------------------------------------------------------------- */
 
@@ -45,7 +46,8 @@ static bool check_fields(struct visit *v, const struct operation *op)
     json_object_foreach(v->input, name, value)
     {
         const struct api_param *p = param_find(op->body, name);
-        const char *field = arena_printf(&v->arena, "%.60s", name);
+        char field[61];
+        text_printable(field, sizeof field, name, strlen(name));
         if (!p)
             return refuse(v, "unknown_field",
                           arena_printf(&v->arena, "there is no field '%s' here", field), field);
@@ -80,14 +82,6 @@ static bool check_body(struct visit *v, const struct operation *op)
     if (!json_is_object(v->input))
         return refuse(v, "invalid", "the body must be a JSON object", NULL);
     return check_fields(v, op);
-}
-
-static bool take_one(struct visit *v, const struct operation *op)
-{
-    const struct api_limit_row *limit = &api_limits[op->limit];
-    const char *user = arena_printf(&v->arena, "user:%lld", (long long)v->user.id);
-    return op->limit == LIMIT_NONE || visit_limit(v, limit->what, limit->by_address ? NULL : user,
-                                                  limit->count, limit->window_ms);
 }
 
 /* ---- once ------------------------------------------------------------------------------------ */
@@ -182,12 +176,29 @@ static bool check_key(struct visit *v, const struct operation *op, const char *k
     if (!key || !operation_has_body(op))
         return true;
     if (op->limit != LIMIT_NONE && !(op->flags & TAKES_ONCE))
-        return refuse(v, "invalid",
-                      "this call takes no Idempotency-Key: its answer is a secret that is not kept",
-                      "Idempotency-Key");
+        return refuse(
+            v, "invalid",
+            "this call takes no Idempotency-Key: its answer is a secret that is not kept, "
+            "or sending it twice does no harm",
+            "Idempotency-Key");
     return is_key(key) ||
            refuse(v, "invalid", "an Idempotency-Key has 1 to 128 visible ASCII characters",
                   "Idempotency-Key");
+}
+
+/* A document is read before anything is locked: that takes longer than all the rest. False:
+ * answered. */
+static bool read_document(struct visit *v, const struct operation *op)
+{
+    const struct buf *body = &v->request->body;
+    if (!(op->flags & TAKES_RUN) || (body->len == 0 && (op->flags & TAKES_LESS)))
+        return true;
+    struct publication *p = arena_alloc(&v->arena, sizeof *p);
+    v->publication = p;
+    if (publication_read(p, body->p, body->len, &v->arena, &v->err))
+        return true;
+    visit_fail(v, v->err.code == ERR_LIMIT ? 413 : 422, "invalid_run", v->err.text, p->field);
+    return false;
 }
 
 /* Where the run that was made is; the answer says its id, be it new or an earlier one. */
@@ -207,7 +218,8 @@ void api_call(struct visit *v)
     const struct route *route = v->match.route;
     const struct operation *op = route->api;
     const char *key = v->request->header[HEADER_IDEMPOTENCY_KEY];
-    if (!check_query(v, op) || !check_body(v, op) || !check_key(v, op, key) || !take_one(v, op))
+    if (!check_query(v, op) || !check_body(v, op) || !check_key(v, op, key) ||
+        !visit_take(v, op->limit) || !read_document(v, op))
         return;
     if (key && (op->flags & TAKES_ONCE))
         call_once(v, key);

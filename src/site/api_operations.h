@@ -5,8 +5,7 @@
 #ifndef TOKGRID_SITE_API_OPERATIONS_H
 #define TOKGRID_SITE_API_OPERATIONS_H
 
-#include <stdint.h>
-
+#include "site/api_limits.h"
 #include "site/api_objects.h"
 #include "site/api_params.h"
 #include "site/routes.h"
@@ -18,25 +17,6 @@ struct api_tag_row {
     enum site_word title;
 };
 extern const struct api_tag_row api_tags[TAG_COUNT];
-
-/* How often: one bucket for all calls of a row. */
-enum api_limit {
-    LIMIT_NONE,
-    LIMIT_UPLOAD,
-    LIMIT_WRITE,
-    LIMIT_REPORT,
-    LIMIT_DEVICE,
-    LIMIT_POLL,
-    LIMIT_COUNT
-};
-
-struct api_limit_row {
-    const char *what; /* of the store's key, and of the document */
-    int count;
-    int64_t window_ms;
-    bool by_address; /* else by user */
-};
-extern const struct api_limit_row api_limits[LIMIT_COUNT];
 
 enum operation_flags {
     TAKES_RUN = 1 << 0,  /* the body is a run's document */

@@ -108,6 +108,12 @@ bool param_check_text(const struct api_param *p, const char *value, struct err *
 
 static bool check_list(const struct api_param *p, const json_t *list, struct err *err)
 {
+    size_t words = 0;
+    while (api_word(&p->words, (int)words))
+        words++;
+    if (json_array_size(list) > words)
+        return err_set(err, ERR_FORMAT, "%s: there are only %zu words that may be in it", p->name,
+                       words);
     for (size_t i = 0; i < json_array_size(list); i++) {
         const char *text = json_string_value(json_array_get(list, i));
         if (!text || !is_word(p, text, strlen(text)))

@@ -91,13 +91,49 @@ static enum request_method method_of(const char *name)
     return METHOD_OTHER;
 }
 
+struct wanted {
+    const char *name, *last;
+    size_t count;
+};
+
+static enum MHD_Result look_at_header(void *ctx, enum MHD_ValueKind kind, const char *name,
+                                      const char *value)
+{
+    struct wanted *w = ctx;
+    (void)kind;
+    if (strcasecmp(name, w->name) != 0)
+        return MHD_YES;
+    w->count++;
+    w->last = value;
+    return MHD_YES;
+}
+
+/* Of several such lines the last one: a proxy that adds its own puts it behind what came. */
+static const char *last_header(struct MHD_Connection *connection, const char *name)
+{
+    struct wanted w = {.name = name};
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, look_at_header, &w);
+    return w.last;
+}
+
+/* RFC 9112, 3.2: one Host, and only with what a host and its port may have. Pages name it. */
+static bool is_host_fine(struct MHD_Connection *connection, const char *host)
+{
+    struct wanted w = {.name = request_header_names[HEADER_HOST]};
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, look_at_header, &w);
+    return w.count <= 1 && (!host || host[strspn(host, "abcdefghijklmnopqrstuvwxyz"
+                                                       "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                                       "0123456789-._~:[]")] == '\0');
+}
+
 /* Who asks: the socket's other end, or the last address that the proxy in front noted down. */
 static void find_address(const struct http *h, struct MHD_Connection *connection, struct request *r)
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-    const char *forwarded = r->header[HEADER_FORWARDED_FOR];
-    if (h->trust_proxy && forwarded) {
+    const char *forwarded = h->trust_proxy ? last_header(connection, "X-Forwarded-For") : NULL;
+    const char *proto = h->trust_proxy ? last_header(connection, "X-Forwarded-Proto") : NULL;
+    if (forwarded) {
         const char *last = strrchr(forwarded, ',');
         last = last ? last + 1 : forwarded;
         last += strspn(last, " ");
@@ -109,8 +145,7 @@ static void find_address(const struct http *h, struct MHD_Connection *connection
                         NI_NUMERICHOST) != 0)
             r->address[0] = '\0';
     }
-    const char *proto = r->header[HEADER_FORWARDED_PROTO];
-    r->secure = h->trust_proxy && proto && strcasecmp(proto, "https") == 0;
+    r->secure = proto && strcasecmp(proto, "https") == 0;
 }
 
 static bool read_headers(const struct http *h, struct MHD_Connection *connection, struct call *call)
@@ -125,6 +160,8 @@ static bool read_headers(const struct http *h, struct MHD_Connection *connection
             return fail(call, 400, "a header holds bytes that are not UTF-8");
         r->header[i] = mem_strdup(value);
     }
+    if (!is_host_fine(connection, r->header[HEADER_HOST]))
+        return fail(call, 400, "the Host is not one host");
     find_address(h, connection, r);
     if (r->header[HEADER_COOKIE])
         request_parse_cookies(r, r->header[HEADER_COOKIE]);
@@ -233,7 +270,7 @@ static void add_headers(struct MHD_Response *to, const struct request *request,
     if (request->secure)
         MHD_add_response_header(to, "Strict-Transport-Security", "max-age=31536000");
     MHD_add_response_header(to, "Cache-Control", caches[r->cache]);
-    MHD_add_response_header(to, "Vary", "Accept-Encoding, Authorization, Cookie");
+    MHD_add_response_header(to, "Vary", "Accept-Encoding, Accept-Language, Authorization, Cookie");
     for (size_t i = 0; i < r->header_count; i++)
         MHD_add_response_header(to, r->headers[i].name, r->headers[i].value);
 }

@@ -13,6 +13,7 @@
     X(create_response_from_buffer_with_free_callback_cls)                                          \
     X(destroy_response)                                                                            \
     X(get_connection_info)                                                                         \
+    X(get_connection_values)                                                                       \
     X(lookup_connection_value)                                                                     \
     X(queue_response)                                                                              \
     X(start_daemon)                                                                                \
@@ -35,6 +36,7 @@ bool libmicrohttpd_open(struct err *err) ATTR_CHECK;
     libmicrohttpd.create_response_from_buffer_with_free_callback_cls
 #define MHD_destroy_response        libmicrohttpd.destroy_response
 #define MHD_get_connection_info     libmicrohttpd.get_connection_info
+#define MHD_get_connection_values   libmicrohttpd.get_connection_values
 #define MHD_lookup_connection_value libmicrohttpd.lookup_connection_value
 #define MHD_queue_response          libmicrohttpd.queue_response
 #define MHD_start_daemon            libmicrohttpd.start_daemon

@@ -28,16 +28,16 @@ struct page_cache *page_cache_new(size_t max_pages, size_t max_bytes)
     return c;
 }
 
-static size_t size_of(const struct kept_page *page)
+static size_t size_of(const char *key, const struct kept_page *page)
 {
-    return page->body.len + page->packed.len;
+    return strlen(key) + page->body.len + page->packed.len;
 }
 
 static void empty(struct page_cache *c, struct slot *slot)
 {
     if (!slot->key)
         return;
-    c->bytes -= size_of(slot->page);
+    c->bytes -= size_of(slot->key, slot->page);
     kept_page_drop(slot->page);
     free(slot->key);
     *slot = (struct slot){0};
@@ -76,13 +76,16 @@ struct kept_page *page_cache_get(struct page_cache *c, const char *key, int64_t 
 
 void page_cache_put(struct page_cache *c, const char *key, int64_t version, struct kept_page *page)
 {
+    size_t size = size_of(key, page);
+    if (size > c->max_bytes)
+        return; /* the others may stay */
     pthread_mutex_lock(&c->lock);
     struct slot *slot = slot_of(c, key);
     empty(c, slot);
-    if (c->bytes + size_of(page) <= c->max_bytes) {
+    if (c->bytes + size <= c->max_bytes) {
         *slot =
             (struct slot){.key = mem_strdup(key), .version = version, .page = kept_page_hold(page)};
-        c->bytes += size_of(page);
+        c->bytes += size;
     } else {
         /* Full, most likely of pages of older versions: they go, all at once. */
         for (size_t i = 0; i < c->slot_count; i++)

@@ -9,6 +9,7 @@
 
 #define GET    .method = METHOD_GET
 #define POST   .method = METHOD_POST, .flags = ROUTE_FORM
+#define WRITE  POST, .limit = LIMIT_WRITE, .need = NEED_USER
 #define ALIKE  .method = METHOD_GET, .flags = ROUTE_ALIKE
 #define API    .flags = ROUTE_API
 #define LIST   .method = METHOD_GET, .flags = ROUTE_API | ROUTE_ALIKE
@@ -57,15 +58,16 @@ const struct route routes[] = {
     {POST, .path = "/{lang}/sign-out", .handle = serve_sign_out, .need = NEED_USER},
     {GET, .path = "/{lang}/dashboard", .handle = serve_dashboard, .need = NEED_USER,
      .title = SITE_DASHBOARD_TITLE},
-    {UPLOAD, .path = "/{lang}/dashboard/upload", .handle = serve_upload, .need = NEED_USER},
-    {POST, .path = "/{lang}/dashboard/keys", .handle = serve_key_make, .need = NEED_USER},
-    {POST, .path = "/{lang}/dashboard/keys/{id}", .handle = serve_key_revoke, .need = NEED_USER},
-    {POST, .path = "/{lang}/dashboard/setups", .handle = serve_setup_save, .need = NEED_USER},
-    {POST, .path = "/{lang}/dashboard/setups/{id}", .handle = serve_setup_change,
-     .need = NEED_USER},
-    {POST, .path = "/{lang}/runs/{uid}", .handle = serve_run_state, .need = NEED_USER},
-    {POST, .path = "/{lang}/runs/{uid}/setup", .handle = serve_run_setup, .need = NEED_USER},
-    {POST, .path = "/{lang}/runs/{uid}/report", .handle = serve_report_form, .need = NEED_USER},
+    {UPLOAD, .path = "/{lang}/dashboard/upload", .handle = serve_upload, .need = NEED_USER,
+     .limit = LIMIT_UPLOAD},
+    {WRITE, .path = "/{lang}/dashboard/keys", .handle = serve_key_make},
+    {WRITE, .path = "/{lang}/dashboard/keys/{id}", .handle = serve_key_revoke},
+    {WRITE, .path = "/{lang}/dashboard/setups", .handle = serve_setup_save},
+    {WRITE, .path = "/{lang}/dashboard/setups/{id}", .handle = serve_setup_change},
+    {WRITE, .path = "/{lang}/runs/{uid}", .handle = serve_run_state},
+    {WRITE, .path = "/{lang}/runs/{uid}/setup", .handle = serve_run_setup},
+    {POST, .path = "/{lang}/runs/{uid}/report", .handle = serve_report_form, .need = NEED_USER,
+     .limit = LIMIT_REPORT},
     {GET, .path = "/{lang}/device", .handle = serve_device, .need = NEED_USER,
      .title = SITE_DEVICE_TITLE},
     {POST, .path = "/{lang}/device", .handle = serve_device_form, .need = NEED_USER},

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "site/api_limits.h"
 #include "site/site_words.h"
 #include "site/web_request.h"
 
@@ -39,6 +40,7 @@ struct route {
     enum site_word title; /* of a page */
     enum route_need need;
     unsigned flags;
+    enum api_limit limit;        /* of a form; a call of the API has its own */
     const struct operation *api; /* of the API: what it takes and gives */
 };
 

@@ -110,6 +110,9 @@ bool serve_board_of(const struct visit *v, struct store_board *ret, struct err *
 /* A run that this visitor may see; else the answer is 404. */
 bool serve_find_run(struct visit *v, const char *uid, struct store_run *ret);
 
+/* Whether a setup holds a key or a password: it is refused then. */
+bool serve_setup_has_secret(const json_t *settings);
+
 /* The dashboard, with a new key to show or a problem; either may be NULL. */
 void serve_show_dashboard(struct visit *v, const char *new_key, const char *problem, int status);
 

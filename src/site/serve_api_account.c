@@ -66,7 +66,13 @@ void serve_api_setup_put(struct visit *v)
 {
     struct store_setups setups;
     int64_t id;
-    char *body = json_dumps(json_object_get(v->input, "settings"), JSON_COMPACT);
+    const json_t *settings = json_object_get(v->input, "settings");
+    if (serve_setup_has_secret(settings)) {
+        visit_fail(v, 422, "secret", "the settings hold a key or a password; put *** there",
+                   "settings");
+        return;
+    }
+    char *body = json_dumps(settings, JSON_COMPACT);
     bool ok = store_setup_put(v->store, v->user.id, api_value(v, "name"), body,
                               api_flag(v, "default"), &id, &v->err) &&
               store_setups(v->store, v->user.id, &v->arena, &setups, &v->err);

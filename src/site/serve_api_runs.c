@@ -9,22 +9,12 @@
 
 /* ---- one document comes ---------------------------------------------------------------------- */
 
-/* Reads the body; false: answered. Release `p` in either case. */
-static bool read_document(struct visit *v, struct publication *p)
-{
-    const struct buf *body = &v->request->body;
-    if (publication_read(p, body->p, body->len, &v->arena, &v->err))
-        return true;
-    visit_fail(v, v->err.code == ERR_LIMIT ? 413 : 422, "invalid_run", v->err.text, p->field);
-    return false;
-}
-
 /* The run as it is kept now. */
 static void answer_stored(struct visit *v, int status, const char *uid, const struct publication *p)
 {
     struct api_stored stored = {.url = arena_printf(&v->arena, "/en/runs/%s", uid),
-                                .flags = p->flags,
-                                .flag_count = p->flag_count};
+                                .flags = p ? p->flags : NULL,
+                                .flag_count = p ? p->flag_count : 0};
     if (!store_run_get(v->store, uid, &v->arena, &stored.run, &v->err))
         visit_fail_err(v, &v->err);
     else
@@ -46,29 +36,26 @@ static void publish(struct visit *v, const struct publication *p)
 
 void serve_api_run_create(struct visit *v)
 {
-    struct publication p;
-    if (read_document(v, &p)) {
-        const struct api_checked checked = {
-            .valid = true, .dry_run = true, .flags = p.flags, .flag_count = p.flag_count};
-        if (api_flag(v, "dry_run"))
-            api_answer(v, 200, &api_run_checked, &checked);
-        else
-            publish(v, &p);
-    }
-    publication_release(&p);
+    const struct publication *p = v->publication;
+    const struct api_checked checked = {
+        .valid = true, .dry_run = true, .flags = p->flags, .flag_count = p->flag_count};
+    if (api_flag(v, "dry_run"))
+        api_answer(v, 200, &api_run_checked, &checked);
+    else
+        publish(v, p);
 }
 
 /* ---- revisions ------------------------------------------------------------------------------- */
 
 /* A new document, a new state, or both; all of it or nothing. */
-static bool revise(struct visit *v, const struct store_run *run, const struct publication *p)
+static bool revise(struct visit *v, const struct store_run *run)
 {
+    const struct publication *p = v->publication;
     const char *state = visit_query(v, "state"), *note = visit_query(v, "note");
     enum store_run_state to = run->state;
     if (!store_begin(v->store, &v->err))
         return false;
-    bool ok = !v->request->body.len ||
-              publication_revise(v->store, run->uid, p, run->owner, note, &v->err);
+    bool ok = !p || publication_revise(v->store, run->uid, p, run->owner, note, &v->err);
     ok = ok && (!state || (store_run_state_from_name(state, &to) &&
                            store_run_set_state(v->store, run->uid, to, "owner", &v->err)));
     if (ok && store_commit(v->store, &v->err))
@@ -80,7 +67,7 @@ static bool revise(struct visit *v, const struct store_run *run, const struct pu
 static bool check_revision(struct visit *v, const struct store_run *run)
 {
     const char *state = visit_query(v, "state");
-    bool has_document = v->request->body.len > 0;
+    bool has_document = v->publication != NULL;
     const char *wrong = NULL;
     if (run->owner != v->user.id) {
         visit_fail(v, 403, "forbidden", "this run is somebody else's", NULL);
@@ -98,20 +85,16 @@ static bool check_revision(struct visit *v, const struct store_run *run)
 void serve_api_run_revise(struct visit *v)
 {
     struct store_run run;
-    struct publication p = {0};
     if (!serve_find_run(v, v->match.args[0], &run) || !check_revision(v, &run))
         return;
-    if (v->request->body.len == 0 || read_document(v, &p)) {
-        if (revise(v, &run, &p))
-            answer_stored(v, 200, run.uid, &p);
-        else if (v->err.code == ERR_EXISTS)
-            api_fail_exists(v, arena_strdup(&v->arena, v->err.text), NULL);
-        else if (v->err.code == ERR_DENIED)
-            visit_fail(v, 403, "forbidden", site_word(v->lang, SITE_ERROR_MODERATED), NULL);
-        else
-            visit_fail_err(v, &v->err);
-    }
-    publication_release(&p);
+    if (revise(v, &run))
+        answer_stored(v, 200, run.uid, v->publication);
+    else if (v->err.code == ERR_EXISTS)
+        api_fail_exists(v, arena_strdup(&v->arena, v->err.text), NULL);
+    else if (v->err.code == ERR_DENIED)
+        visit_fail(v, 403, "forbidden", site_word(v->lang, SITE_ERROR_MODERATED), NULL);
+    else
+        visit_fail_err(v, &v->err);
 }
 
 void serve_api_revisions(struct visit *v)

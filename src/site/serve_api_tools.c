@@ -78,16 +78,9 @@ void serve_api_openapi(struct visit *v)
     visit_json(v, 200, openapi_document());
 }
 
-static const char *origin_of(struct visit *v)
-{
-    const char *host = v->request->header[HEADER_HOST];
-    return arena_printf(&v->arena, "%s://%s", v->request->secure ? "https" : "http",
-                        host ? host : "localhost");
-}
-
 void serve_api_agent(struct visit *v)
 {
-    struct agent_facts facts = {.origin = origin_of(v)};
+    struct agent_facts facts = {.origin = serve_origin(v)};
     const struct store_page page = {.limit = STORE_PAGE_MAX};
     if (!store_hardwares(v->store, NULL, NULL, STORE_BY_RUNS, &page, &v->arena, &facts.hardware,
                          &v->err) ||
@@ -103,6 +96,6 @@ void serve_api_page(struct visit *v)
 {
     struct frame f;
     visit_frame(v, &f);
-    page_api_write(&f, origin_of(v));
+    page_api_write(&f, serve_origin(v));
     frame_release(&f);
 }

@@ -49,7 +49,6 @@ bool serve_board_of(const struct visit *v, struct store_board *ret, struct err *
 
 void serve_root(struct visit *v)
 {
-    response_header(v->response, "Vary", "Accept-Language");
     v->response->cache = CACHE_NEVER;
     visit_redirect(v, "/", NULL);
 }
@@ -84,7 +83,7 @@ const char *serve_origin(struct visit *v)
 {
     const char *host = v->request->header[HEADER_HOST];
     return arena_printf(&v->arena, "%s://%s", v->request->secure ? "https" : "http",
-                        host ? host : "localhost");
+                        host && *host ? host : "localhost");
 }
 
 void serve_start(struct visit *v)

@@ -3,7 +3,6 @@
 
 #include "site/api_call.h"
 #include "site/api_objects.h"
-#include "site/api_operations.h"
 #include "site/report_reasons.h"
 #include "site/serve.h"
 
@@ -21,12 +20,8 @@ static bool add(struct visit *v, const char *uid, const char *reason, const char
 
 void serve_report_form(struct visit *v)
 {
-    const struct api_limit_row *limit = &api_limits[LIMIT_REPORT];
     const char *uid = v->match.args[0];
     const char *reason = visit_form(v, "reason"), *text = visit_form(v, "text");
-    const char *user = arena_printf(&v->arena, "%lld", (long long)v->user.id);
-    if (!visit_limit(v, limit->what, user, limit->count, limit->window_ms))
-        return;
     if (!report_reason_find(reason))
         visit_fail(v, 422, "invalid", site_word(v->lang, SITE_REPORT_NO_REASON), "reason");
     else if (strlen(text) > STORE_REPORT_TEXT_MAX)

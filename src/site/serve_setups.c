@@ -10,13 +10,18 @@
 
 enum { SETUP_TEXT_MAX = 8000 };
 
-/* A key in a launch command would be sent to every program that fetches the setup. */
-static bool has_secret(const char *command)
+/* A key in it would be sent to every program that fetches the setup. */
+bool serve_setup_has_secret(const json_t *settings)
 {
-    struct buf clean;
-    buf_init(&clean, RESULT_MAX_BYTES);
-    bool found = redact_command(command, &clean) > 0;
-    buf_release(&clean);
+    struct redact_spans spans = {0};
+    const char *command = json_string_value(json_object_get(settings, "launch_command"));
+    char *text = json_dumps(settings, JSON_COMPACT);
+    redact_find(text ? text : "", REDACT_JSON, &spans);
+    bool found = spans.n > 0;
+    redact_find(command ? command : "", REDACT_COMMAND, &spans);
+    found = found || spans.n > 0;
+    redact_spans_release(&spans);
+    free(text);
     return found;
 }
 
@@ -47,7 +52,7 @@ void serve_setup_save(struct visit *v)
         else if (*text)
             json_object_set_new(body, setup_fields[i].name, json_string(text));
     }
-    if (has_secret(visit_form(v, "launch_command")))
+    if (serve_setup_has_secret(body))
         problem = site_word(v->lang, SITE_SETUP_SECRET);
     if (!problem) {
         save(v, visit_form(v, "name"), body, *visit_form(v, "default") != '\0');

@@ -99,10 +99,13 @@ static bool is_kept(const struct request *r, struct buf *key)
     routes_find(r, &match);
     if (!match.route || !(match.route->flags & ROUTE_ALIKE))
         return false;
-    /* pages name the host they were asked at */
+    /* pages name the host they were asked at; one whose address has no language is in the visitor's
+     */
     buf_adds(key, r->secure ? "https://" : "http://");
     buf_adds(key, r->header[HEADER_HOST] ? r->header[HEADER_HOST] : "");
     buf_addc(key, '\n');
+    if (!match.lang && !(match.route->flags & ROUTE_API))
+        buf_adds(key, site_lang_accepted(r->header[HEADER_ACCEPT_LANGUAGE])->code);
     for (size_t i = 0; i < r->path_count; i++) {
         buf_addc(key, '/');
         url_add_encoded(key, r->path[i]);

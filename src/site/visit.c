@@ -8,6 +8,8 @@
 #include "base/text.h"
 #include "site/api_call.h"
 #include "site/api_objects.h"
+#include "site/client_network.h"
+#include "site/publish.h"
 #include "site/site_pages.h"
 
 enum { SESSION_S = 30 * 24 * 3600, VISIT_S = 24 * 3600 };
@@ -207,7 +209,7 @@ static void handle(struct visit *v)
         return;
     if (!v->session && (route->flags & (ROUTE_FORM | ROUTE_ASKS)) && !(route->flags & ROUTE_API))
         find_form_token(v);
-    if ((route->flags & ROUTE_FORM) && !read_form(v))
+    if ((route->flags & ROUTE_FORM) && (!read_form(v) || !visit_take(v, route->limit)))
         return;
     v->response->cache = v->signed_in || route->need != NEED_NOTHING ? CACHE_NEVER : CACHE_CHECK;
     if (route->api) {
@@ -261,6 +263,8 @@ void visit_answer(const struct site_context *context, struct request *request, i
     }
     store_act_as(v.store, 0, NULL);
     json_decref(v.input);
+    if (v.publication)
+        publication_release(v.publication);
     arena_release(&v.arena);
 }
 
@@ -390,8 +394,9 @@ const char *visit_name(struct visit *v)
 bool visit_limit(struct visit *v, const char *what, const char *who, int limit, int64_t window_ms)
 {
     struct store_rate rate;
-    char text[32];
-    const char *key = arena_printf(&v->arena, "%s:%s", what, who ? who : v->request->address);
+    char text[32], network[CLIENT_NETWORK_MAX];
+    client_network(v->request->address, network);
+    const char *key = arena_printf(&v->arena, "%s:%s", what, who ? who : network);
     if (!store_rate_take(v->store, key, limit, window_ms, &rate, &v->err)) {
         visit_fail_err(v, &v->err);
         return false;
@@ -408,4 +413,12 @@ bool visit_limit(struct visit *v, const char *what, const char *who, int limit, 
     response_header(v->response, "Retry-After", text);
     visit_fail(v, 429, "rate_limit", site_word(v->lang, SITE_ERROR_RATE), NULL);
     return false;
+}
+
+bool visit_take(struct visit *v, enum api_limit limit)
+{
+    const struct api_limit_row *row = &api_limits[limit];
+    const char *user = arena_printf(&v->arena, "user:%lld", (long long)v->user.id);
+    return limit == LIMIT_NONE ||
+           visit_limit(v, row->what, row->by_address ? NULL : user, row->count, row->window_ms);
 }

@@ -14,6 +14,8 @@
 #include "site/web_response.h"
 #include "store/store.h"
 
+struct publication;
+
 struct visit {
     const struct site_assets *assets;
     void (*log)(const char *line);
@@ -23,10 +25,11 @@ struct visit {
     const struct site_lang *lang; /* of the path, or what the browser prefers */
     struct store *store;
     struct arena arena;
-    bool signed_in;         /* by a session or a key */
-    struct store_user user; /* then */
-    const char *session;    /* token; NULL: by key, or not at all */
-    json_t *input;          /* of the API: the checked object of the body; NULL: none */
+    bool signed_in;                  /* by a session or a key */
+    struct store_user user;          /* then */
+    const char *session;             /* token; NULL: by key, or not at all */
+    json_t *input;                   /* of the API: the checked object of the body; NULL: none */
+    struct publication *publication; /* of the API: the document that came; NULL: none */
     char csrf[FORM_TOKEN_MAX];
     struct err err; /* for handlers */
 };
@@ -62,8 +65,9 @@ void visit_page(const struct visit *v, struct store_page *ret);   /* "after" and
 /* "org/name" from the path's parts. */
 const char *visit_name(struct visit *v);
 
-/* One of so many in a while; false: answered by 429. `who` NULL: the client's address. */
+/* One of so many in a while; false: answered by 429. `who` NULL: the client's network. */
 bool visit_limit(struct visit *v, const char *what, const char *who, int limit, int64_t window_ms);
+bool visit_take(struct visit *v, enum api_limit limit); /* the same, by a row of api_limits.h */
 
 /* The visitor's cookies. */
 const char *visit_session_cookie(const struct visit *v); /* its name */

@@ -10,21 +10,27 @@
 
 enum char_class { CHAR_BREAK, CHAR_LETTER, CHAR_DIGIT, CHAR_CJK };
 
-/* Beyond ASCII: what is no letter, and what is written without spaces. */
+/* Beyond ASCII: letters and digits, and what is written without spaces; all else is a break. Only
+ * what SQLite's unicode61 takes for part of a word, too, in every version: it would make two words
+ * of one that holds anything else, such as a combining mark, and could not search for it. */
 static const struct {
     uint32_t first, last;
     enum char_class class;
 } ranges[] = {
-    {0x80, 0xa9, CHAR_BREAK},        {0xab, 0xb4, CHAR_BREAK},       {0xb6, 0xb9, CHAR_BREAK},
-    {0xbb, 0xbf, CHAR_BREAK},        {0xd7, 0xd7, CHAR_BREAK},       {0xf7, 0xf7, CHAR_BREAK},
-    {0x1100, 0x11ff, CHAR_CJK},      {0x2000, 0x2bff, CHAR_BREAK},   {0x2e00, 0x2e7f, CHAR_BREAK},
-    {0x2e80, 0x2fdf, CHAR_CJK},      {0x3000, 0x3004, CHAR_BREAK},   {0x3005, 0x3007, CHAR_CJK},
-    {0x3008, 0x3040, CHAR_BREAK},    {0x3041, 0x30fa, CHAR_CJK},     {0x30fb, 0x30fb, CHAR_BREAK},
-    {0x30fc, 0x318f, CHAR_CJK},      {0x31a0, 0x31ff, CHAR_CJK},     {0x3200, 0x33ff, CHAR_BREAK},
-    {0x3400, 0x9fff, CHAR_CJK},      {0xac00, 0xd7af, CHAR_CJK},     {0xe000, 0xf8ff, CHAR_BREAK},
-    {0xf900, 0xfaff, CHAR_CJK},      {0xfe00, 0xfe6f, CHAR_BREAK},   {0xff65, 0xff9f, CHAR_CJK},
-    {0xfff0, 0xffff, CHAR_BREAK},    {0x1f000, 0x1faff, CHAR_BREAK}, {0x20000, 0x3ffff, CHAR_CJK},
-    {0xe0000, 0x10ffff, CHAR_BREAK},
+    {0xaa, 0xaa, CHAR_LETTER},     {0xb5, 0xb5, CHAR_LETTER},    {0xba, 0xba, CHAR_LETTER},
+    {0xc0, 0xd6, CHAR_LETTER},     {0xd8, 0xf6, CHAR_LETTER},    {0xf8, 0x24f, CHAR_LETTER},
+    {0x250, 0x2af, CHAR_LETTER},   {0x386, 0x386, CHAR_LETTER},  {0x388, 0x38a, CHAR_LETTER},
+    {0x38c, 0x38c, CHAR_LETTER},   {0x38e, 0x3a1, CHAR_LETTER},  {0x3a3, 0x3ce, CHAR_LETTER},
+    {0x400, 0x481, CHAR_LETTER},   {0x48a, 0x523, CHAR_LETTER},  {0x531, 0x556, CHAR_LETTER},
+    {0x561, 0x587, CHAR_LETTER},   {0x5d0, 0x5ea, CHAR_LETTER},  {0x621, 0x63a, CHAR_LETTER},
+    {0x641, 0x64a, CHAR_LETTER},   {0x660, 0x669, CHAR_DIGIT},   {0x671, 0x6d3, CHAR_LETTER},
+    {0x6f0, 0x6f9, CHAR_DIGIT},    {0x904, 0x939, CHAR_LETTER},  {0x966, 0x96f, CHAR_DIGIT},
+    {0xe01, 0xe30, CHAR_LETTER},   {0xe40, 0xe46, CHAR_LETTER},  {0xe50, 0xe59, CHAR_DIGIT},
+    {0x10d0, 0x10f0, CHAR_LETTER}, {0x1100, 0x11ff, CHAR_CJK},   {0x1e00, 0x1e9b, CHAR_LETTER},
+    {0x1ea0, 0x1ef9, CHAR_LETTER}, {0x2e80, 0x2fdf, CHAR_CJK},   {0x3005, 0x3007, CHAR_CJK},
+    {0x3041, 0x30fa, CHAR_CJK},    {0x30fc, 0x318f, CHAR_CJK},   {0x31a0, 0x31ff, CHAR_CJK},
+    {0x3400, 0x9fff, CHAR_CJK},    {0xac00, 0xd7af, CHAR_CJK},   {0xf900, 0xfaff, CHAR_CJK},
+    {0xff65, 0xff9f, CHAR_CJK},    {0x20000, 0x3ffff, CHAR_CJK},
 };
 
 static enum char_class class_of(uint32_t cp)
@@ -34,7 +40,7 @@ static enum char_class class_of(uint32_t cp)
     for (size_t i = 0; i < ARRAY_LEN(ranges); i++)
         if (cp >= ranges[i].first && cp <= ranges[i].last)
             return ranges[i].class;
-    return CHAR_LETTER;
+    return CHAR_BREAK;
 }
 
 /* Full-width to ASCII, then capitals to small in the alphabets that have them: by so much, or,

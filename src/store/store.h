@@ -469,7 +469,8 @@ enum store_group_order { STORE_BY_RUNS, STORE_BY_NAME, STORE_BY_NEWEST, STORE_BY
 bool store_bases(struct store *s, const char *organization, enum store_group_order order,
                  const struct store_page *page, struct arena *a, struct store_models *ret,
                  struct err *err) ATTR_CHECK;
-/* The group of this name, or in which a model of this name is. */
+/* The group of this name, or in which a model of this name is. Here and below, what has no listed
+ * run is not found: a draft's names are as private as the draft. */
 bool store_base_get(struct store *s, const char *name, struct arena *a, struct store_model *ret,
                     struct err *err) ATTR_CHECK;
 /* Its members, most runs first, STORE_PAGE_MAX at most. */

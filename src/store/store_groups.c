@@ -263,7 +263,8 @@ bool store_base_get(struct store *s, const char *name, struct arena *a, struct s
     int64_t id;
 
     return find_base(s, name, &id, err) &&
-           read_one(s, &bases, " WHERE t.id = ?", db_int(id), name, a, ret, err);
+           read_one(s, &bases, " WHERE t.id = ? AND t.run_count > 0", db_int(id), name, a, ret,
+                    err);
 }
 
 /* A member has the columns of a base. */
@@ -387,8 +388,8 @@ bool store_organizations(struct store *s, enum store_group_order order,
 bool store_organization_get(struct store *s, const char *name, struct arena *a,
                             struct store_organization *ret, struct err *err)
 {
-    return read_one(s, &organizations, " WHERE t.key = ?", db_text(store_key_of(a, name)), name, a,
-                    ret, err);
+    return read_one(s, &organizations, " WHERE t.key = ? AND t.run_count > 0",
+                    db_text(store_key_of(a, name)), name, a, ret, err);
 }
 
 bool store_hardwares(struct store *s, const char *class, const char *card,
@@ -409,7 +410,8 @@ bool store_hardwares(struct store *s, const char *class, const char *card,
 bool store_hardware_get(struct store *s, const char *slug, struct arena *a,
                         struct store_hardware *ret, struct err *err)
 {
-    return read_one(s, &hardwares, " WHERE t.slug = ?", db_text(slug), slug, a, ret, err);
+    return read_one(s, &hardwares, " WHERE t.slug = ? AND t.run_count > 0", db_text(slug), slug, a,
+                    ret, err);
 }
 
 /* ---- names for filters ---- */

@@ -125,7 +125,12 @@ static bool resolve_report(struct store *s, int64_t report, const char *resoluti
     char name[32];
 
     snprintf(name, sizeof name, "%lld", (long long)report);
-    if (!DB_CHANGE(s->db, &changed, err,
+    /* the run's row comes first, as wherever reports change: two never wait for each other */
+    if (!DB_RUN(
+            s->db, err,
+            "UPDATE run SET waiting = waiting WHERE id = (SELECT run_id FROM report WHERE id = ?)",
+            db_int(report)) ||
+        !DB_CHANGE(s->db, &changed, err,
                    "UPDATE report SET resolved_ms = ?, resolver_id = ?, resolution = ? "
                    "WHERE id = ? AND resolved_ms = 0",
                    db_int(store_now_ms(s)), db_id(s->actor), db_text(resolution), db_int(report)))

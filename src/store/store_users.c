@@ -224,8 +224,8 @@ bool store_user_set_admin(struct store *s, int64_t user, bool admin, struct err 
 
     if (!db_begin(s->db, err))
         return false;
-    bool fine =
-        (admin || keep_a_moderator(s, user, err)) &&
+    bool fine = /* pages and the API tell who is a moderator */
+        (admin ? store_lock_visible(s, err) : keep_a_moderator(s, user, err)) &&
         DB_CHANGE(s->db, &changed, err, "UPDATE users SET admin = ? WHERE id = ?", db_int(admin),
                   db_int(user)) &&
         changed_user(s, user, changed, admin ? "user.admin" : "user.not_admin", false, err) &&

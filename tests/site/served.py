@@ -68,11 +68,17 @@ class Served:
     """A site of one's own: started in an empty folder, ended by its process id."""
 
     def __init__(
-        self, tokgrid: str, folder: Path, slow: float = 1.0, database: Database | None = None
+        self,
+        tokgrid: str,
+        folder: Path,
+        slow: float = 1.0,
+        database: Database | None = None,
+        options: tuple[str, ...] = (),
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.tokgrid, self.folder, self.slow = tokgrid, folder, slow
         self.database = database or Database(str(folder / "tokgrid.db"))
+        self.options = options
         self.log_path = folder / "serve.log"
         self.others: list[Served] = []  # on the same database, ended with this one
         self.start()
@@ -82,7 +88,7 @@ class Served:
         keep = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
         with self.log_path.open("ab") as log:
             self.process = subprocess.Popen(
-                [self.tokgrid, "serve", "--listen", "127.0.0.1:0", *self.database.options],
+                [self.tokgrid, "serve", "--listen", "127.0.0.1:0", *self.database.options, *self.options],
                 cwd=self.folder,
                 env={"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", **keep},
                 stdout=subprocess.PIPE,
@@ -97,10 +103,11 @@ class Served:
             raise Failed(f"no 'listening on' but {line!r}: {self.log_path.read_text()[-500:]}")
         self.port = int(found.group(1))
 
-    def another(self) -> Served:
+    def another(self, *options: str) -> Served:
         """One more process on the same database."""
         folder = self.folder / f"also-{len(self.others) + 1}"
-        other = Served(self.tokgrid, folder, self.slow, self.database.seen_from_elsewhere())
+        database = self.database.seen_from_elsewhere()
+        other = Served(self.tokgrid, folder, self.slow, database, options)
         self.others.append(other)
         return other
 

@@ -22,6 +22,7 @@ from typing import Callable
 
 import accounts
 import api
+import attacks
 import hostile
 import moderation
 import mutations
@@ -41,6 +42,7 @@ TESTS: list[tuple[str, Callable[[Served], None]]] = [
     *story.TESTS,
     *accounts.TESTS,
     *api.TESTS,
+    *attacks.TESTS,
     *moderation.TESTS,
     *publishing.TESTS,
 ]

@@ -162,12 +162,36 @@ static void test_like_jansson(void **state)
     }
 }
 
+/* Where a terminal shows it, it is text and nothing else, and it reads as it did. */
+static void test_no_orders(void **state)
+{
+    static const char *const texts[] = {"\xc2\x9b"
+                                        "31m",
+                                        "a \xe2\x80\xae b \xe6\xa8\xa1", "\xef\xbb\xbf"};
+    struct err err = {0};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        struct buf out;
+        json_t *root = json_pack("{s:s, s:[s]}", texts[i], "name", "value", texts[i]);
+        buf_init(&out, 4000);
+        assert_true(json_write(root, &out));
+        for (size_t k = 0; k < out.len; k++)
+            assert_true((unsigned char)out.p[k] < 0x7F);
+        json_t *again = json_parse(out.p, out.len, "sample", &err);
+        assert_true(json_equal(root, again));
+        json_decref(again);
+        json_decref(root);
+        buf_release(&out);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parse),    cmocka_unit_test(test_many_values),
-        cmocka_unit_test(test_look_ups), cmocka_unit_test(test_long_key),
-        cmocka_unit_test(test_write),    cmocka_unit_test(test_like_jansson),
+        cmocka_unit_test(test_parse),     cmocka_unit_test(test_many_values),
+        cmocka_unit_test(test_look_ups),  cmocka_unit_test(test_long_key),
+        cmocka_unit_test(test_write),     cmocka_unit_test(test_like_jansson),
+        cmocka_unit_test(test_no_orders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -145,6 +145,42 @@ static void test_refuses(void **state)
     assert_non_null(strstr(r->err.text, "is no file"));
 }
 
+/* What others put there is not read, and nothing that stands there makes anybody wait. */
+static void test_strange_files(void **state)
+{
+    struct rig *r = *state;
+    char target[160];
+
+    assert_true(read_again(r));
+    assert_true(credentials_write(&r->known, &r->err));
+    if (geteuid() == 0) { /* nobody else can give files away */
+        assert_int_equal(chown(r->path, 1, 1), 0);
+        assert_false(read_again(r));
+        assert_non_null(strstr(r->err.text, "another user"));
+    }
+    assert_int_equal(unlink(r->path), 0);
+    assert_int_equal(mkfifo(r->path, 0600), 0);
+    assert_false(read_again(r));
+    assert_non_null(strstr(r->err.text, "is no file"));
+    assert_int_equal(unlink(r->path), 0);
+    assert_int_equal(mkdir(r->path, 0700), 0);
+    assert_false(read_again(r));
+    assert_int_equal(rmdir(r->path), 0);
+    /* a link is followed for reading, and replaced when keys are written, not what it leads to */
+    snprintf(target, sizeof target, "%s/target", r->folder);
+    assert_true(file_write_atomic(target, "{}", 2, &r->err));
+    assert_int_equal(symlink(target, r->path), 0);
+    assert_false(read_again(r));
+    assert_non_null(strstr(r->err.text, "chmod 600"));
+    assert_true(credentials_write(&r->known, &r->err) && read_again(r));
+    struct stat st;
+    assert_int_equal(stat(target, &st), 0);
+    assert_int_equal(st.st_size, 2);
+    assert_int_equal(lstat(r->path, &st), 0);
+    assert_true(S_ISREG(st.st_mode));
+    assert_int_equal(unlink(target), 0);
+}
+
 static void test_keys(void **state)
 {
     static const char *const bad[] = {"",
@@ -227,6 +263,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_keeps_one_each, setup, teardown),
         cmocka_unit_test_setup_teardown(test_private_from_the_start, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refuses, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_strange_files, setup, teardown),
         cmocka_unit_test(test_keys),
         cmocka_unit_test(test_sites),
         cmocka_unit_test(test_choice),

@@ -64,15 +64,25 @@ static void test_bodies(void **state)
         const char *value;
         const char *text; /* as in a query; NULL: refused */
     } cases[] = {
-        {PARAM_TEXT, "\"abc\"", "abc"}, {PARAM_TEXT, "5", NULL},
-        {PARAM_TEXT, "null", NULL},     {PARAM_WORD, "\"green\"", "green"},
-        {PARAM_WORD, "\"blue\"", NULL}, {PARAM_INTEGER, "9", "9"},
-        {PARAM_INTEGER, "9.0", "9"},    {PARAM_INTEGER, "\"9\"", NULL},
-        {PARAM_INTEGER, "1e300", NULL}, {PARAM_NUMBER, "0.25", "0.25"},
-        {PARAM_NUMBER, "2", NULL},      {PARAM_FLAG, "true", "true"},
-        {PARAM_FLAG, "1", NULL},        {PARAM_WORDS, "[\"red\",\"green\"]", "red,green"},
-        {PARAM_WORDS, "[]", ""},        {PARAM_WORDS, "[\"red,green\"]", NULL},
-        {PARAM_WORDS, "[5]", NULL},     {PARAM_OBJECT, "[]", NULL},
+        {PARAM_TEXT, "\"abc\"", "abc"},
+        {PARAM_TEXT, "5", NULL},
+        {PARAM_TEXT, "null", NULL},
+        {PARAM_WORD, "\"green\"", "green"},
+        {PARAM_WORD, "\"blue\"", NULL},
+        {PARAM_INTEGER, "9", "9"},
+        {PARAM_INTEGER, "9.0", "9"},
+        {PARAM_INTEGER, "\"9\"", NULL},
+        {PARAM_INTEGER, "1e300", NULL},
+        {PARAM_NUMBER, "0.25", "0.25"},
+        {PARAM_NUMBER, "2", NULL},
+        {PARAM_FLAG, "true", "true"},
+        {PARAM_FLAG, "1", NULL},
+        {PARAM_WORDS, "[\"red\",\"green\"]", "red,green"},
+        {PARAM_WORDS, "[]", ""},
+        {PARAM_WORDS, "[\"red,green\"]", NULL},
+        {PARAM_WORDS, "[5]", NULL},
+        {PARAM_OBJECT, "[]", NULL},
+        {PARAM_WORDS, "[\"red\",\"red\",\"red\"]", NULL},
     };
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {

@@ -55,7 +55,7 @@ static void test_versions(void **state)
 
 static void test_bounds(void **state)
 {
-    struct page_cache *one = page_cache_new(1, 1 << 20), *small = page_cache_new(64, 10);
+    struct page_cache *one = page_cache_new(1, 1 << 20), *small = page_cache_new(64, 12);
     (void)state;
     keep(one, "/a", 1, "a", "");
     keep(one, "/b", 1, "b", "");
@@ -67,6 +67,9 @@ static void test_bounds(void **state)
     assert_string_equal(kept(small, "/b", 1), "");
     keep(small, "/b", 1, "12345", "6789");
     assert_string_equal(kept(small, "/b", 1), "12345+6789"); /* room was made */
+    keep(small, "/c", 1, "one that is larger than all room", "");
+    assert_string_equal(kept(small, "/c", 1), "");
+    assert_string_equal(kept(small, "/b", 1), "12345+6789"); /* it has driven out nothing */
     page_cache_free(one);
     page_cache_free(small);
 }

@@ -66,6 +66,19 @@ static void test_changes_are_guarded(void **state)
     }
 }
 
+/* What a user does by a form is limited as it is by the API; signing out is free, and the code of a
+ * device has a limit of its own. */
+static void test_forms_are_limited(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < route_count; i++) {
+        const struct route *route = &routes[i];
+        bool form = (route->flags & ROUTE_FORM) && route->need == NEED_USER &&
+                    !text_ends(route->path, "/sign-out") && !text_ends(route->path, "/device");
+        assert_int_equal(form, route->limit != LIMIT_NONE);
+    }
+}
+
 static void test_others(void **state)
 {
     static const struct {
@@ -141,8 +154,11 @@ static void test_arguments(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_row), cmocka_unit_test(test_changes_are_guarded),
-        cmocka_unit_test(test_others),    cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_every_row),
+        cmocka_unit_test(test_changes_are_guarded),
+        cmocka_unit_test(test_forms_are_limited),
+        cmocka_unit_test(test_others),
+        cmocka_unit_test(test_ends),
         cmocka_unit_test(test_arguments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -236,12 +236,37 @@ static void test_choices(void **state)
     assert_true(list.n > 2);
 }
 
+/* What only drafts and withdrawn runs name is as private as they are. */
+static void test_unlisted(void **state)
+{
+    struct fixture *f = *state;
+    int64_t ada = fixture_user(f, "ada");
+    struct store_model m;
+    struct store_organization o;
+    struct store_hardware h;
+    struct store_run run;
+    struct result r;
+
+    synthetic_run(1, &r);
+    mem_set_string(&r.subject.model, "acme/Unseen-1B");
+    const char *uid = fixture_publish(f, ada, &r, STORE_RUN_DRAFT);
+    result_release(&r);
+    assert_fine(f, store_run_get(f->s, uid, &f->a, &run, &f->err));
+    static const enum store_run_state states[] = {STORE_RUN_DRAFT, STORE_RUN_PUBLIC,
+                                                  STORE_RUN_WITHDRAWN};
+    for (size_t i = 0; i < ARRAY_LEN(states); i++) {
+        bool listed = store_run_is_listed(states[i]);
+        if (i > 0)
+            assert_fine(f, store_run_set_state(f->s, uid, states[i], NULL, &f->err));
+        assert_int_equal(store_base_get(f->s, "acme/Unseen-1B", &f->a, &m, &f->err), listed);
+        assert_int_equal(store_organization_get(f->s, "acme", &f->a, &o, &f->err), listed);
+        assert_int_equal(store_hardware_get(f->s, run.hardware, &f->a, &h, &f->err), listed);
+    }
+    assert_int_equal(f->err.code, ERR_NOT_FOUND);
+    assert_consistent(f);
+}
+
 const struct CMUnitTest group_tests[] = {
-    TEST(test_repackagings),
-    TEST(test_set_base),
-    TEST(test_orders),
-    TEST(test_organizations),
-    TEST(test_hardware),
-    TEST(test_choices),
-    {0},
+    TEST(test_repackagings), TEST(test_set_base), TEST(test_orders),   TEST(test_organizations),
+    TEST(test_hardware),     TEST(test_choices),  TEST(test_unlisted), {0},
 };

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "store/store_parts.h"
 #include "synthetic.h"
 
@@ -98,6 +99,23 @@ static void test_search(void **state)
     assert_fails(f, ERR_FORMAT, store_search(f->s, large, 1, &f->a, &list, &f->err));
 }
 
+/* Any character may be asked for; what neither database takes for a letter ends a word. */
+static void test_any_character(void **state)
+{
+    struct fixture *f = *state;
+    struct store_founds found;
+    char query[32];
+
+    fixture_run(f, fixture_user(f, "ada"), 1);
+    for (uint32_t cp = 0x80; cp < 0x11000; cp += cp < 0x1200 ? 1 : 61) {
+        char text[4];
+        size_t n = text_utf8_encode(cp, text);
+        snprintf(query, sizeof query, "ec%.*stsi", (int)n, text);
+        if (!store_search(f->s, query, 3, &f->a, &found, &f->err))
+            fail_msg("U+%04X: %s", cp, f->err.text);
+    }
+}
+
 static void test_listed_only(void **state)
 {
     struct fixture *f = *state;
@@ -138,8 +156,5 @@ static void test_order(void **state)
 }
 
 const struct CMUnitTest search_tests[] = {
-    TEST(test_search),
-    TEST(test_listed_only),
-    TEST(test_order),
-    {0},
+    TEST(test_search), TEST(test_any_character), TEST(test_listed_only), TEST(test_order), {0},
 };
