@@ -137,6 +137,18 @@ static void write_keys(struct frame *f, const struct dashboard_page *p)
     put(f, "</form></section>\n");
 }
 
+static void write_password(struct frame *f)
+{
+    put(f, "<section id=\"own-password\">");
+    write_heading(f, SITE_PASSWORD_TITLE, SITE_PASSWORD_WORDS);
+    put_form(f, "/dashboard/password", NULL, false);
+    put_field(f, SITE_PASSWORD_NOW, "password", "password", NULL, NULL);
+    put_field(f, SITE_PASSWORD_NEW, "new_password", "password", NULL,
+              site_word(f->l, SITE_FIELD_PASSWORD_HINT));
+    put_button(f, SITE_PASSWORD_CHANGE);
+    put(f, "</form></section>\n");
+}
+
 void page_dashboard_write(struct frame *f, const struct dashboard_page *p)
 {
     frame_begin(f, site_word(f->l, SITE_DASHBOARD_TITLE));
@@ -148,6 +160,11 @@ void page_dashboard_write(struct frame *f, const struct dashboard_page *p)
     put(f, "</a> ");
     put_button(f, SITE_SIGN_OUT);
     put(f, "</p></form>\n");
+    if (p->password_changed) {
+        put(f, "<p class=\"notice\" role=\"status\">");
+        put_word(f, SITE_PASSWORD_CHANGED);
+        put(f, "</p>\n");
+    }
     write_upload(f);
     put(f, "<section>");
     write_heading(f, SITE_DASHBOARD_RUNS, SITE_DASHBOARD_RUNS_WORDS);
@@ -161,6 +178,7 @@ void page_dashboard_write(struct frame *f, const struct dashboard_page *p)
     put(f, "</section>\n");
     write_keys(f, p);
     put_setups(f, &p->setups);
+    write_password(f);
     frame_end(f);
 }
 

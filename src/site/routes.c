@@ -62,6 +62,7 @@ const struct route routes[] = {
      .limit = LIMIT_UPLOAD},
     {WRITE, .path = "/{lang}/dashboard/keys", .handle = serve_key_make},
     {WRITE, .path = "/{lang}/dashboard/keys/{id}", .handle = serve_key_revoke},
+    {WRITE, .path = "/{lang}/dashboard/password", .handle = serve_password},
     {WRITE, .path = "/{lang}/dashboard/setups", .handle = serve_setup_save},
     {WRITE, .path = "/{lang}/dashboard/setups/{id}", .handle = serve_setup_change},
     {WRITE, .path = "/{lang}/runs/{uid}", .handle = serve_run_state},

@@ -40,6 +40,7 @@ void serve_dashboard(struct visit *v);
 void serve_upload(struct visit *v);
 void serve_key_make(struct visit *v);
 void serve_key_revoke(struct visit *v);
+void serve_password(struct visit *v);
 void serve_device(struct visit *v);
 void serve_device_form(struct visit *v);
 

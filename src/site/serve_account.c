@@ -118,7 +118,8 @@ void serve_sign_out(struct visit *v)
 
 void serve_show_dashboard(struct visit *v, const char *new_key, const char *problem, int status)
 {
-    struct dashboard_page p = {.new_key = new_key};
+    struct dashboard_page p = {.new_key = new_key,
+                               .password_changed = visit_query(v, "password") != NULL};
     struct store_page page;
     struct frame f;
     visit_page(v, &page);
@@ -159,6 +160,35 @@ void serve_upload(struct visit *v)
         serve_show_dashboard(v, NULL, arena_strdup(&v->arena, v->err.text), 422);
     else
         visit_fail_err(v, &v->err);
+}
+
+/* Who has found an open browser does not know the password; tries count as those of a sign-in do.
+ * Other browsers have to sign in again. */
+void serve_password(struct visit *v)
+{
+    const char *now = visit_form(v, "password"), *next = visit_form(v, "new_password");
+    const char *who = store_key_of(&v->arena, v->user.name);
+    int64_t user = v->user.id;
+    struct store_user found;
+    if (!visit_limit(v, "sign-in:name", who, 10, 10 * MINUTE_MS))
+        return;
+    if (strlen(now) > STORE_PASSWORD_MAX ||
+        !store_user_check(v->store, v->user.name, now, &v->arena, &found, &v->err)) {
+        if (v->err.code == ERR_NONE || v->err.code == ERR_DENIED || v->err.code == ERR_FORMAT)
+            serve_show_dashboard(v, NULL, site_word(v->lang, SITE_PASSWORD_WRONG), 403);
+        else
+            visit_fail_err(v, &v->err);
+    } else if (!store_user_set_password(v->store, user, next, &v->err)) {
+        if (v->err.code == ERR_FORMAT || v->err.code == ERR_LIMIT)
+            serve_show_dashboard(v, NULL, arena_strdup(&v->arena, v->err.text), 422);
+        else
+            visit_fail_err(v, &v->err);
+    } else {
+        visit_begin_session(v, user);
+        if (v->response->status == 200)
+            response_redirect(v->response, arena_printf(&v->arena, "/%s/dashboard?password=changed",
+                                                        v->lang->code));
+    }
 }
 
 void serve_key_make(struct visit *v)

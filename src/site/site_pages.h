@@ -183,7 +183,8 @@ struct dashboard_page {
     struct store_keys keys;
     struct store_runs runs;
     struct store_setups setups;
-    const char *new_key; /* shown this once; NULL */
+    const char *new_key;   /* shown this once; NULL */
+    bool password_changed; /* just now */
 };
 void page_dashboard_write(struct frame *f, const struct dashboard_page *p);
 

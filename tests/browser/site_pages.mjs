@@ -188,6 +188,10 @@ export const faultyForms = (s) => [
     ['a label that is too long', 'bob', '/dashboard',
         (page) => page.fill('#label', 'long '.repeat(99)),
         '#keys form[action$="/dashboard/keys"] button', 422],
+    ['a password that is another one', 'bob', '/dashboard', async (page) => {
+        await page.fill('#password', 'not this one');
+        await page.fill('#new_password', 'battery staple');
+    }, '#own-password form button', 403],
     ['a setup with a secret', 'bob', '/dashboard', async (page) => {
         await page.click('#setups summary');
         await page.fill('#name', 'desk');

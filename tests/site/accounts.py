@@ -296,7 +296,38 @@ def guessing(site: Served) -> None:
     expect(statuses[-1] == 429 and "retry-after" in visitor.last.headers, f"{statuses}")
 
 
+def new_password(site: Served) -> None:
+    """The old one is asked for; the new one works from then on, elsewhere one has to sign in anew."""
+    old, new = "correct horse battery", "staple horse battery"
+    visitor, elsewhere = Visitor(site), Visitor(site)
+    visitor.sign_up("alice")
+    key = visitor.make_key()
+    elsewhere.send("/en/sign-in", "/en/sign-in", user="alice", password=old)
+    path = "/en/dashboard/password"
+    wrong = visitor.send("/en/dashboard", path, password="not this one", new_password=new)
+    expect(wrong.status == 403 and "nothing was changed" in wrong.text, f"HTTP {wrong.status}")
+    for short in ("", "short", "x" * 2000):
+        answer = visitor.send("/en/dashboard", path, password=old, new_password=short)
+        expect(answer.status == 422, f"{len(short)} characters: HTTP {answer.status}")
+    expect(elsewhere.get("/en/dashboard").status == 200, "signed out by a try")
+    answer = visitor.send("/en/dashboard", path, password=old, new_password=new)
+    expect(answer.status == 200 and "was changed" in answer.text, f"HTTP {answer.status}")
+    expect("Sign in" in elsewhere.get("/en/dashboard").text, "an old session goes on")
+    asked = site.ask("GET", "/api/v1/user", headers={"Authorization": f"Bearer {key}"})
+    expect(asked.status == 200, "the key is gone")
+    again = Visitor(site).send("/en/sign-in", "/en/sign-in", user="alice", password=old)
+    expect(again.status == 403, "the old password works")
+    again = Visitor(site).send("/en/sign-in", "/en/sign-in", user="alice", password=new)
+    expect(again.status == 200, "the new password does not work")
+    statuses = [
+        visitor.send("/en/dashboard", path, password="not this one", new_password=new).status
+        for _ in range(12)
+    ]
+    expect(429 in statuses, f"guessed for ever: {statuses}")
+
+
 TESTS = [
+    ("a new password", new_password),
     ("sign-in and sign-out", sign_in),
     ("a sign-in goes on", goes_on),
     ("back after signing in", way_back),
