@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 
 from served import RUNS, Answer, Links, Served, Visitor, expect, publish
 from story import check_pages, crawl
@@ -253,10 +252,7 @@ def command_line(site: Served) -> None:
     uid = publish(site, owner.make_key(), implausible()).json["id"]
 
     def admin(*args: str, code: int = 0) -> str:
-        done = subprocess.run(
-            [str(site.process.args[0]), "admin", "--db", "tokgrid.db", *args],  # type: ignore[index]
-            cwd=site.folder, capture_output=True, text=True, timeout=60, check=False,
-        )
+        done = site.command("admin", *args)
         expect(done.returncode == code, f"{args}: {done.returncode} {done.stderr}")
         return done.stdout if code == 0 else done.stderr
 
@@ -295,10 +291,8 @@ def imported(site: Served) -> None:
     """What comes in by tokgrid import is judged as an upload is."""
     run = site.folder / "run.json"
     run.write_bytes(implausible())
-    done = subprocess.run(
-        [str(site.process.args[0]), "import", "--json", "run.json"],  # type: ignore[index]
-        cwd=site.folder, capture_output=True, text=True, timeout=60, check=True,
-    )
+    done = site.command("import", "--json", "run.json")
+    expect(done.returncode == 0, done.stderr)
     made = json.loads(done.stdout)
     expect(made["state"] == "flagged", f"{made}")
     expect("look implausible" in site.ask("GET", f"/en/runs/{made['id']}").text, "no warning")
@@ -310,10 +304,8 @@ def imported(site: Served) -> None:
         {"name": "memory_bandwidth_bytes_s", "value": "9000000000000", "source": "a dream"},
     ]
     run.write_text(json.dumps(claim), encoding="utf-8")
-    done = subprocess.run(
-        [str(site.process.args[0]), "import", "--json", "run.json"],  # type: ignore[index]
-        cwd=site.folder, capture_output=True, text=True, timeout=60, check=True,
-    )
+    done = site.command("import", "--json", "run.json")
+    expect(done.returncode == 0, done.stderr)
     expect(json.loads(done.stdout)["state"] == "flagged", "a dreamt bandwidth is believed")
 
 

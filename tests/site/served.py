@@ -103,6 +103,13 @@ class Served:
             raise Failed(f"no 'listening on' but {line!r}: {self.log_path.read_text()[-500:]}")
         self.port = int(found.group(1))
 
+    def command(self, verb: str, *args: str) -> subprocess.CompletedProcess[str]:
+        """`tokgrid VERB` on the same database."""
+        return subprocess.run(
+            [self.tokgrid, verb, "--db", self.database.place, *args],
+            cwd=self.folder, capture_output=True, text=True, timeout=60 * self.slow, check=False,
+        )
+
     def another(self, *options: str) -> Served:
         """One more process on the same database."""
         folder = self.folder / f"also-{len(self.others) + 1}"
