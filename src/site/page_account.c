@@ -142,6 +142,10 @@ static void write_password(struct frame *f)
     put(f, "<section id=\"own-password\">");
     write_heading(f, SITE_PASSWORD_TITLE, SITE_PASSWORD_WORDS);
     put_form(f, "/dashboard/password", NULL, false);
+    /* whose password it is, for a browser that keeps it */
+    put(f, "<input type=\"text\" name=\"user\" autocomplete=\"username\" hidden");
+    html_attr(&f->html, "value", f->viewer);
+    put(f, ">");
     put_field(f, SITE_PASSWORD_NOW, "password", "password", NULL, NULL);
     put_field(f, SITE_PASSWORD_NEW, "new_password", "password", NULL,
               site_word(f->l, SITE_FIELD_PASSWORD_HINT));
