@@ -220,9 +220,8 @@ void put_form(struct frame *f, const char *path, const char *segment, bool has_f
         put(f, "\" enctype=\"multipart/form-data\">");
     else
         put(f, "\">");
-    put(f, "<input type=\"hidden\" name=\"csrf\"");
-    html_attr(&f->html, "value", f->csrf ? f->csrf : "");
-    put(f, ">\n");
+    put_hidden(f, "csrf", f->csrf ? f->csrf : "");
+    put(f, "\n");
 }
 
 void put_field(struct frame *f, enum site_word label, const char *name, const char *type,
@@ -296,6 +295,13 @@ void put_hidden(struct frame *f, const char *name, const char *value)
     put(f, ">");
 }
 
+void put_empty(struct frame *f, enum site_word words)
+{
+    put(f, "<p class=\"empty\">");
+    put_word(f, words);
+    put(f, "</p>\n");
+}
+
 void put_button(struct frame *f, enum site_word label)
 {
     put(f, "<button type=\"submit\">");
@@ -346,10 +352,8 @@ static const struct {
     {"/calculator", SITE_NAV_CALCULATOR},
 };
 
-static void write_place(struct frame *f, const char *path, enum site_word name)
+void put_place(struct frame *f, const char *path, enum site_word name, bool here)
 {
-    size_t n = strlen(path);
-    bool here = strncmp(f->path, path, n) == 0 && strchr("/?", f->path[n]);
     put(f, "<li><a href=\"");
     put_href(f, path, NULL);
     if (here)
@@ -358,6 +362,12 @@ static void write_place(struct frame *f, const char *path, enum site_word name)
         put(f, "\">");
     put_word(f, name);
     put(f, "</a></li>");
+}
+
+static void write_place(struct frame *f, const char *path, enum site_word name)
+{
+    size_t n = strlen(path);
+    put_place(f, path, name, strncmp(f->path, path, n) == 0 && strchr("/?", f->path[n]));
 }
 
 /* The same page in the other languages. */

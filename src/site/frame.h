@@ -65,6 +65,8 @@ void put_query_link(struct frame *f, const char *path, const char *name, const c
 /* One of several views of this page, as an item of a list: the current one is marked. */
 void put_tab(struct frame *f, const char *path, const char *name, const char *value,
              enum site_word label);
+/* Another page, as an item of a list; marked when it is `here`. */
+void put_place(struct frame *f, const char *path, enum site_word name, bool here);
 /* The address itself, into an attribute that is open. */
 void put_href(struct frame *f, const char *path, const char *segment);
 
@@ -85,6 +87,9 @@ void put_select_end(struct frame *f);
 
 /* An <h2> for those who listen: what the list below is. */
 void put_hidden_heading(struct frame *f, enum site_word w);
+
+/* In place of a list that has no rows. */
+void put_empty(struct frame *f, enum site_word words);
 
 /* "Next page", when there is one; `next` is a cursor. `path` NULL: this page's own. */
 void put_pager(struct frame *f, const char *path, const char *next);

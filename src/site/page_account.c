@@ -198,9 +198,8 @@ void page_device_write(struct frame *f, const struct device_page *p)
                   site_word(f->l, SITE_DEVICE_CODE_HINT));
         put_button(f, SITE_DEVICE_GO_ON);
     } else {
-        put(f, "<input type=\"hidden\" name=\"code\"");
-        html_attr(&f->html, "value", p->code);
-        put(f, "><p>");
+        put_hidden(f, "code", p->code);
+        put(f, "<p>");
         put_word(f, SITE_DEVICE_ASKS);
         put(f, " <b>");
         put_text(f, p->device->label);

@@ -109,14 +109,7 @@ void put_decision_form(struct frame *f, const struct store_run *run, bool on_its
 static void put_admin_tab(struct frame *f, const char *path, enum site_word label)
 {
     size_t n = strcspn(f->path, "?");
-    put(f, "<li><a href=\"");
-    put_href(f, path, NULL);
-    if (strlen(path) == n && memcmp(f->path, path, n) == 0)
-        put(f, "\" aria-current=\"page\">");
-    else
-        put(f, "\">");
-    put_word(f, label);
-    put(f, "</a></li>");
+    put_place(f, path, label, strlen(path) == n && memcmp(f->path, path, n) == 0);
 }
 
 static void put_admin_tabs(struct frame *f)
@@ -221,9 +214,7 @@ void page_admin_write(struct frame *f, const struct admin_page *p)
     put_admin_tabs(f);
     put_hidden_heading(f, SITE_ADMIN_QUEUE);
     if (p->queue.n == 0) {
-        put(f, "<p class=\"empty\">");
-        put_word(f, SITE_ADMIN_NOTHING);
-        put(f, "</p>\n");
+        put_empty(f, SITE_ADMIN_NOTHING);
     } else {
         put(f, "<ul class=\"queue\">\n");
         for (size_t i = 0; i < p->queue.n; i++)
@@ -314,9 +305,7 @@ void page_admin_users_write(struct frame *f, const struct admin_users_page *p)
     put_button(f, SITE_USERS_FIND);
     put(f, "</form>\n");
     if (p->users.n == 0) {
-        put(f, "<p class=\"empty\">");
-        put_word(f, SITE_USERS_NONE);
-        put(f, "</p>\n");
+        put_empty(f, SITE_USERS_NONE);
     } else {
         put_heads(f, SITE_ADMIN_USERS, heads, ARRAY_LEN(heads));
         for (size_t i = 0; i < p->users.n; i++)
@@ -391,9 +380,7 @@ void page_admin_audit_write(struct frame *f, const struct admin_audit_page *p)
     put_admin_tabs(f);
     write_audit_form(f, &p->filter);
     if (p->log.n == 0) {
-        put(f, "<p class=\"empty\">");
-        put_word(f, SITE_AUDIT_NONE);
-        put(f, "</p>\n");
+        put_empty(f, SITE_AUDIT_NONE);
     } else {
         put_heads(f, SITE_ADMIN_AUDIT, heads, ARRAY_LEN(heads));
         for (size_t i = 0; i < p->log.n; i++)

@@ -240,9 +240,7 @@ void page_board_write(struct frame *f, const struct board_page *p)
     put(f, "</p>\n");
     put_filter_form(f, &form);
     if (p->rows.n == 0) {
-        put(f, "<p class=\"empty\">");
-        put_word(f, SITE_BOARD_NONE);
-        put(f, "</p>");
+        put_empty(f, SITE_BOARD_NONE);
     } else {
         put_board_rows(f, &p->board, &p->rows, p->board.newest ? 0 : p->first_rank, true);
         write_export(f);

@@ -21,9 +21,7 @@ static void write_orders(struct frame *f, const char *path)
 
 static void write_empty(struct frame *f)
 {
-    put(f, "<p class=\"empty\">");
-    put_word(f, SITE_GROUPS_NONE);
-    put(f, "</p>");
+    put_empty(f, SITE_GROUPS_NONE);
 }
 
 /* The head of a table of `n` rows, whose first `text_columns` are words; false: there are none,

@@ -92,9 +92,8 @@ static void write_own(struct frame *f, const struct run_page *p)
         if (moves[i].from != p->run.state)
             continue;
         put_form(f, "/runs", p->run.uid, false);
-        put(f, "<p class=\"actions\"><input type=\"hidden\" name=\"state\"");
-        html_attr(&f->html, "value", moves[i].to);
-        put(f, ">");
+        put(f, "<p class=\"actions\">");
+        put_hidden(f, "state", moves[i].to);
         put_button(f, moves[i].word);
         put(f, "</p></form>\n");
     }

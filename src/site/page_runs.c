@@ -262,10 +262,8 @@ static void write_linked(struct frame *f, const char *path)
         const char *value = params_get(f->query, linked[i]);
         if (!*value)
             continue;
-        put(f, "<p class=\"chip\"><input type=\"hidden\"");
-        html_attr(&f->html, "name", linked[i]);
-        html_attr(&f->html, "value", value);
-        put(f, ">");
+        put(f, "<p class=\"chip\">");
+        put_hidden(f, linked[i], value);
         put_text(f, value);
         put(f, " ");
         put_query_link(f, path, linked[i], NULL);
@@ -281,11 +279,8 @@ void put_filter_form(struct frame *f, const struct filter_form *form)
     put_href(f, form->path, NULL);
     put(f, "\">");
     write_linked(f, form->path);
-    if (*params_get(f->query, "metric")) {
-        put(f, "<input type=\"hidden\" name=\"metric\"");
-        html_attr(&f->html, "value", params_get(f->query, "metric"));
-        put(f, ">");
-    }
+    if (*params_get(f->query, "metric"))
+        put_hidden(f, "metric", params_get(f->query, "metric"));
     if (form->points)
         write_points(f, form);
     if (form->with_class)
@@ -328,9 +323,7 @@ void page_runs_write(struct frame *f, const struct runs_page *p)
     put_tab(f, "/runs", "order", "fastest", SITE_ORDER_FASTEST);
     put(f, "</ul>\n");
     if (p->runs.n == 0) {
-        put(f, "<p class=\"empty\">");
-        put_word(f, SITE_RUNS_NONE);
-        put(f, "</p>");
+        put_empty(f, SITE_RUNS_NONE);
     } else {
         put_hidden_heading(f, SITE_RUNS_TITLE);
         put(f, "<ul class=\"runs\">\n");
